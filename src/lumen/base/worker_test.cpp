@@ -1,0 +1,41 @@
+#include "lumen/base/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace lumen {
+namespace {
+
+TEST(Worker, HandsItemsToTheStageInOrderAndDrainsOnFinish) {
+  std::vector<int> seen;
+  Worker<int> worker(3, [&](int item) { seen.push_back(item); });
+  for (int i = 0; i < 500; ++i) EXPECT_TRUE(worker.Submit(i));
+  worker.Finish();
+  ASSERT_EQ(seen.size(), 500U);
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(seen[static_cast<size_t>(i)], i);
+}
+
+TEST(Worker, FailureOfTheStageStopsItAndComesOutOfFinish) {
+  Worker<int> worker(1, [](int item) {
+    if (item == 3) throw std::runtime_error("three");
+  });
+  int accepted = 0;
+  while (accepted < 1000 && worker.Submit(accepted)) ++accepted;
+  EXPECT_LT(accepted, 1000);
+  EXPECT_THROW(worker.Finish(), std::runtime_error);
+}
+
+TEST(Worker, DestructionWithoutFinishIsClean) {
+  int sum = 0;
+  {
+    Worker<int> worker(10, [&](int item) { sum += item; });
+    worker.Submit(1);
+    worker.Submit(2);
+  }
+  EXPECT_EQ(sum, 3);
+}
+
+}  // namespace
+}  // namespace lumen

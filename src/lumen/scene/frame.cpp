@@ -1,0 +1,39 @@
+#include "lumen/scene/frame.h"
+
+#include <cmath>
+
+namespace lumen {
+
+float DepthBasis::DepthAt(int x, int y, double log_scale, const Eigen::VectorXd& code) const {
+  const float* basis = bases.Pixel(x, y);
+  double depth = average(x, y);
+  for (int i = 0; i < NumBases(); ++i) depth += code[i] * basis[i];
+  return static_cast<float>(std::exp(log_scale) * depth);
+}
+
+DepthBasis MakeDepthBasis(Image<float> average, Image<float> bases, ImageView<const uint8_t> mask) {
+  LUMEN_CHECK(SameSize(average, bases) && SameSize(average, mask));
+  double sum = 0;
+  int64_t count = 0;
+  for (int y = 0; y < average.Height(); ++y) {
+    for (int x = 0; x < average.Width(); ++x) {
+      if (mask(x, y) == 0) continue;
+      sum += static_cast<double>(average(x, y)) * average(x, y);
+      ++count;
+    }
+  }
+  DepthBasis basis{std::move(average), std::move(bases)};
+  basis.mean_square = count > 0 ? static_cast<float>(sum / static_cast<double>(count)) : 0.0F;
+  return basis;
+}
+
+DepthImage ComputeDepth(const DepthBasis& basis, double log_scale, const Eigen::VectorXd& code) {
+  LUMEN_CHECK(code.size() == basis.NumBases(), code.size(), " codes for ", basis.NumBases(), " bases");
+  DepthImage depth(basis.average.Width(), basis.average.Height());
+  for (int y = 0; y < depth.Height(); ++y) {
+    for (int x = 0; x < depth.Width(); ++x) depth(x, y) = basis.DepthAt(x, y, log_scale, code);
+  }
+  return depth;
+}
+
+}  // namespace lumen

@@ -1,0 +1,78 @@
+// What SLAM works on: a frame as it comes in, a frame with its features, a keyframe with its depth
+// basis. All are immutable once made and shared as shared_ptr<const …>; what is estimated about a
+// keyframe lives apart, in KeyframeState.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lumen/geometry/camera.h"
+#include "lumen/geometry/rigid3.h"
+#include "lumen/image/image.h"
+
+namespace lumen {
+
+// One image of a video at network size: undistorted, square pixels.
+struct InputFrame {
+  int64_t index = 0;
+  double time = 0;  // seconds
+  RgbImage image;
+};
+
+// One level of the feature map F with its spatial derivatives, interleaved per pixel as
+// [F (C) | dF/dx (C) | dF/dy (C)], so that a warped sample reads one run of memory.
+struct FeatureLevel {
+  Image<float> values;  // 3 C channels
+  int FeatureChannels() const { return values.Channels() / 3; }
+};
+
+// Dense appearance of a frame: feature map per level (level 0 is the finest, halved each time) and
+// the descriptor map at level 0. `mask` is the video's content at level 0.
+struct FeaturePyramid {
+  std::vector<FeatureLevel> levels;
+  Image<float> descriptors;  // C channels
+};
+
+// Depth of a frame as the paper writes it: D = s (D̄ + Σ c_i D̂_i), s = exp(log_scale).
+struct DepthBasis {
+  Image<float> average;   // D̄, one channel
+  Image<float> bases;     // D̂, B channels interleaved
+  float mean_square = 0;  // mean of D̄² over the mask: what robust thresholds are measured in
+
+  int NumBases() const { return bases.Channels(); }
+  float DepthAt(int x, int y, double log_scale, const Eigen::VectorXd& code) const;
+};
+
+// Builds a basis, computing mean_square over the mask.
+DepthBasis MakeDepthBasis(Image<float> average, Image<float> bases, ImageView<const uint8_t> mask);
+DepthImage ComputeDepth(const DepthBasis& basis, double log_scale, const Eigen::VectorXd& code);
+
+// What all frames of one video share: the camera at feature resolution (level 0) and two masks there.
+struct View {
+  PinholeCamera camera;
+  Mask mask;         // content
+  Mask eroded_mask;  // content away from the border: where samples and matches are taken
+};
+
+struct Frame {
+  int64_t index = 0;
+  double time = 0;
+  RgbImage image;
+  FeaturePyramid features;
+  std::shared_ptr<const View> view;
+};
+
+struct Keyframe {
+  std::shared_ptr<const Frame> frame;
+  DepthBasis depth;
+};
+
+struct KeyframeState {
+  Rigid3 world_from_camera;
+  double log_scale = 0;
+  Eigen::VectorXd code;
+};
+
+}  // namespace lumen

@@ -1,0 +1,32 @@
+#include "lumen/scene/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace lumen {
+namespace {
+
+TEST(DepthBasis, DepthIsScaleTimesAveragePlusCodedBases) {
+  Image<float> average(3, 2, 1, 2.0F);
+  Image<float> bases(3, 2, 2, 0.0F);
+  bases(1, 1, 0) = 0.5F;
+  bases(1, 1, 1) = -1.0F;
+  Mask mask(3, 2, 1, 255);
+  mask(0, 0) = 0;
+  average(0, 0) = 100;  // outside the mask: must not count
+  const DepthBasis basis = MakeDepthBasis(average, bases, mask);
+  EXPECT_FLOAT_EQ(basis.mean_square, 4.0F);
+  const Eigen::Vector2d code(0.4, 0.3);
+  const DepthImage depth = ComputeDepth(basis, std::log(3.0), code);
+  EXPECT_FLOAT_EQ(depth(2, 0), 6.0F);
+  EXPECT_FLOAT_EQ(depth(1, 1), 3 * (2 + 0.4F * 0.5F - 0.3F));
+}
+
+TEST(DepthBasis, CodeOfAnotherLengthBreaksTheContract) {
+  const DepthBasis basis = MakeDepthBasis(Image<float>(2, 2), Image<float>(2, 2, 4), Mask(2, 2));
+  EXPECT_THROW(ComputeDepth(basis, 0, Eigen::VectorXd::Zero(3)), ContractError);
+}
+
+}  // namespace
+}  // namespace lumen

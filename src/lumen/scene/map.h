@@ -1,0 +1,33 @@
+// The map as others see it: an immutable, versioned snapshot of keyframes, their states and the edges
+// between them.
+#pragma once
+
+#include <map>
+
+#include "lumen/scene/frame.h"
+
+namespace lumen {
+
+using KeyframeId = int64_t;
+
+enum class EdgeKind { kTemporal, kLocalLoop, kGlobalLoop };
+
+struct MapEdge {
+  KeyframeId first = 0;
+  KeyframeId second = 0;
+  EdgeKind kind = EdgeKind::kTemporal;
+  friend bool operator==(const MapEdge&, const MapEdge&) = default;
+};
+
+struct MapKeyframe {
+  std::shared_ptr<const Keyframe> keyframe;
+  KeyframeState state;
+};
+
+struct MapSnapshot {
+  int64_t version = 0;
+  std::map<KeyframeId, MapKeyframe> keyframes;
+  std::vector<MapEdge> edges;
+};
+
+}  // namespace lumen

@@ -1,0 +1,19 @@
+// A camera's path: poses with their times, in order of time.
+#pragma once
+
+#include <vector>
+
+#include "lumen/geometry/rigid3.h"
+
+namespace lumen {
+
+struct TimedPose {
+  double time = 0;  // seconds
+  Rigid3 world_from_camera;
+};
+
+using Trajectory = std::vector<TimedPose>;
+
+double PathLength(const Trajectory& trajectory);
+
+}  // namespace lumen
