@@ -4,6 +4,9 @@ add_library(lumen_flags INTERFACE)
 add_library(Lumen::flags ALIAS lumen_flags)
 target_compile_options(lumen_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                        -fno-math-errno -Wno-psabi)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(lumen_flags INTERFACE -Wno-restrict)  # GCC 12 sees ghosts in std::string's operator+
+endif()
 if(LUMEN_WERROR)
   target_compile_options(lumen_flags INTERFACE -Werror)
 endif()
