@@ -14,3 +14,6 @@ install(FILES ${CMAKE_BINARY_DIR}/LumenConfig.cmake ${CMAKE_BINARY_DIR}/LumenCon
 if(TARGET lumen)
   install(TARGETS lumen RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET lumen_opencv)
+  install(TARGETS lumen_opencv LIBRARY DESTINATION lib/lumen)
+endif()

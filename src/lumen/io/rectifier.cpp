@@ -58,6 +58,15 @@ PlaneBox FindPlaneBox(const Camera& source, const Mask& content, double max_half
 
 }  // namespace
 
+void RectifierOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("width", width,
+                {.min = 32, .max = 4096, .unit = "px", .help = "of the view everything works on"});
+  visitor.Field("height", height,
+                {.min = 32, .max = 4096, .unit = "px", .help = "of the view everything works on"});
+  visitor.Field("max_half_angle_degrees", max_half_angle_degrees,
+                {.min = 10, .max = 85, .unit = "°", .help = "how much of a wide lens the view may show"});
+}
+
 Camera MakeTargetCamera(const Camera& source, const Mask& content, const RectifierOptions& options) {
   if (IsAlreadyRight(source, options)) return source.Resized(options.width, options.height);
   const PlaneBox box = FindPlaneBox(source, content, options.max_half_angle_degrees);

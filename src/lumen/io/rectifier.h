@@ -3,6 +3,7 @@
 // with an area filter, in two steps (whole boxes of source pixels, then a few bilinear samples of those).
 #pragma once
 
+#include "lumen/base/config.h"
 #include "lumen/geometry/camera.h"
 #include "lumen/image/image.h"
 
@@ -12,6 +13,8 @@ struct RectifierOptions {
   int width = 160;
   int height = 128;
   double max_half_angle_degrees = 65;  // a pinhole cannot show more of a wide lens
+
+  void Describe(ConfigVisitor& visitor);
 };
 
 class Rectifier {

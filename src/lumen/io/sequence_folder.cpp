@@ -159,11 +159,20 @@ std::unique_ptr<FrameSource> OpenSequenceFolder(const fs::path& folder) {
 }
 
 SequenceWriter::SequenceWriter(const fs::path& folder, SequenceInfo info)
-    : folder_(folder), info_(std::move(info)) {
-  if (fs::exists(folder) && (!fs::is_directory(folder) || !fs::is_empty(folder))) {
+    : folder_(folder), info_(std::move(info)), existed_(fs::exists(folder)) {
+  if (existed_ && (!fs::is_directory(folder) || !fs::is_empty(folder))) {
     throw InputError(folder, "exists and is not an empty folder");
   }
   MakeDirectories(folder / "rgb");
+}
+
+SequenceWriter::~SequenceWriter() {
+  if (finished_) return;
+  std::error_code ignored;
+  for (const char* name : {"rgb", "depth", "mask.png", "groundtruth.tum", "model.ply", "sequence.toml"}) {
+    fs::remove_all(folder_ / name, ignored);
+  }
+  if (!existed_) fs::remove(folder_, ignored);
 }
 
 void SequenceWriter::WriteFrame(int64_t index, ImageView<const uint8_t> rgb) {
@@ -192,6 +201,7 @@ void SequenceWriter::Finish() {
                             "\ndepth_scale = ", FormatToml({info_.depth_scale}), "\n");
   if (info_.camera) text += "\n" + FormatCamera(*info_.camera);
   WriteFileAtomically(folder_ / "sequence.toml", text);
+  finished_ = true;
 }
 
 }  // namespace lumen

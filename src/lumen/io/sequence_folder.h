@@ -22,12 +22,15 @@ SequenceInfo LoadSequenceInfo(const std::filesystem::path& folder);
 bool IsSequenceFolder(const std::filesystem::path& path);
 std::unique_ptr<FrameSource> OpenSequenceFolder(const std::filesystem::path& folder);
 
-// Writes a sequence folder. Until Finish, `sequence.toml` does not exist under its name, so that a
-// folder that was broken off never looks complete.
+// Writes a sequence folder. Until Finish, `sequence.toml` does not exist, so that a folder that was broken
+// off never looks complete; a writer that goes without Finish takes what it wrote with it.
 class SequenceWriter {
  public:
   // The folder must be absent or empty: InputError otherwise.
   SequenceWriter(const std::filesystem::path& folder, SequenceInfo info);
+  ~SequenceWriter();
+  SequenceWriter(const SequenceWriter&) = delete;
+  SequenceWriter& operator=(const SequenceWriter&) = delete;
 
   void WriteFrame(int64_t index, ImageView<const uint8_t> rgb);
   void WriteDepth(int64_t index, ImageView<const float> depth);  // beyond 16 bits: 0, unknown
@@ -39,6 +42,8 @@ class SequenceWriter {
  private:
   std::filesystem::path folder_;
   SequenceInfo info_;
+  bool existed_;  // the folder itself was there before us
+  bool finished_ = false;
 };
 
 }  // namespace lumen

@@ -87,12 +87,15 @@ TEST(SequenceFolder, StartEndAndStrideSelectFrames) {
   EXPECT_THROW(OpenInput(folder, options), InputError);
 }
 
-TEST(SequenceFolder, UnfinishedFolderDoesNotLookComplete) {
+TEST(SequenceFolder, UnfinishedFolderDoesNotLookCompleteAndGoesWithItsWriter) {
   const TemporaryFolder temporary;
   const fs::path folder = temporary.Path() / "seq";
-  SequenceWriter writer(folder, {});
-  writer.WriteFrame(0, FrameOf(0));
-  EXPECT_NE(FaultOf(folder).find("incomplete sequence folder"), std::string::npos);
+  {
+    SequenceWriter writer(folder, {});
+    writer.WriteFrame(0, FrameOf(0));
+    EXPECT_NE(FaultOf(folder).find("incomplete sequence folder"), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(folder));
 }
 
 TEST(SequenceFolder, NonEmptyTargetIsRefused) {
