@@ -2,58 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "lumen/base/random.h"
 #include "lumen/geometry/clique.h"
+#include "lumen/geometry/registration_problem.h"
 
 namespace lumen {
 namespace {
 
-struct Problem {
-  std::vector<Eigen::Vector3d> a, b;
-  std::vector<double> bounds;
-  Sim3 b_from_a;
-};
-
-// Points on a curved surface seen by a camera, as matches between two depth maps give them: the noise
-// grows with depth, outliers are matches to other places of the same surface.
-Problem MakeProblem(int count, double outlier_share, uint64_t seed) {
-  Random random(seed);
-  Problem problem;
-  Vector7d tangent;
-  for (int i = 0; i < 7; ++i) tangent[i] = random.Normal(0, 0.3);
-  problem.b_from_a = Sim3::Exp(tangent);
-  const auto surface_point = [&]() -> Eigen::Vector3d {
-    const double u = random.Uniform(-0.6, 0.6);
-    const double v = random.Uniform(-0.5, 0.5);
-    return Eigen::Vector3d(u, v, 1) * (1.0 + 0.5 * std::sin(3 * u) + 0.3 * v * v + 0.4 * u * v);
-  };
-  for (int i = 0; i < count; ++i) {
-    const Eigen::Vector3d x = surface_point();
-    const Eigen::Vector3d source = i < outlier_share * count ? surface_point() : x;
-    const Eigen::Vector3d y = problem.b_from_a * source;
-    const double bound = 0.02 * problem.b_from_a.Scale() * x.z();  // about two pixels at an 80 px wide image
-    problem.a.push_back(x);
-    problem.b.push_back(y + 0.3 * bound * Eigen::Vector3d(random.Normal(), random.Normal(), random.Normal()));
-    problem.bounds.push_back(bound);
-  }
-  return problem;
-}
-
-bool IsRight(const Problem& problem, const RegistrationResult& result) {
-  if (result.status != RegistrationStatus::kOk) return false;
-  const double angle = RotationAngle(result.b_from_a.Rotation(), problem.b_from_a.Rotation()) * 180 / M_PI;
-  const double scale = std::abs(result.b_from_a.Scale() / problem.b_from_a.Scale() - 1);
-  // Translation relative to the distance of the scene.
-  const Eigen::Vector3d centre(0, 0, 1);
-  const double shift =
-      (result.b_from_a * centre - problem.b_from_a * centre).norm() / problem.b_from_a.Scale();
-  return angle < 1 && scale < 0.01 && shift < 0.01;
-}
-
 int CountRight(double outlier_share, const RegistrationOptions& options) {
   int right = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    const Problem problem = MakeProblem(256, outlier_share, seed);
+    const RegistrationProblem problem = MakeRegistrationProblem(256, outlier_share, seed);
     right += IsRight(problem, EstimateRegistration(problem.a, problem.b, problem.bounds, options)) ? 1 : 0;
   }
   return right;
@@ -66,7 +24,7 @@ TEST(Registration, CliqueSelectionSurvivesEightyPercentOutliers) {
 }
 
 TEST(Registration, KnownScaleStaysOne) {
-  Problem problem = MakeProblem(100, 0.3, 1);
+  RegistrationProblem problem = MakeRegistrationProblem(100, 0.3, 1);
   for (auto& y : problem.b) y /= problem.b_from_a.Scale();
   for (auto& bound : problem.bounds) bound /= problem.b_from_a.Scale();
   const auto result = EstimateRegistration(problem.a, problem.b, problem.bounds, {.estimate_scale = false});
@@ -76,7 +34,7 @@ TEST(Registration, KnownScaleStaysOne) {
 }
 
 TEST(Registration, InliersAreTheTrueOnes) {
-  const Problem problem = MakeProblem(256, 0.4, 3);
+  const RegistrationProblem problem = MakeRegistrationProblem(256, 0.4, 3);
   const auto result = EstimateRegistration(problem.a, problem.b, problem.bounds);
   ASSERT_EQ(result.status, RegistrationStatus::kOk);
   const int first_true = static_cast<int>(0.4 * 256) + 1;
@@ -91,10 +49,10 @@ TEST(Registration, EveryStatusIsReached) {
   const std::vector<Eigen::Vector3d> same(10, Eigen::Vector3d(1, 2, 3));
   EXPECT_EQ(EstimateRegistration(same, same, std::vector<double>(10, 0.1)).status,
             RegistrationStatus::kDegenerate);
-  Problem noise = MakeProblem(40, 1.0, 5);
+  RegistrationProblem noise = MakeRegistrationProblem(40, 1.0, 5);
   for (double& bound : noise.bounds) bound *= 1e-3;
   EXPECT_EQ(EstimateRegistration(noise.a, noise.b, noise.bounds).status, RegistrationStatus::kTooFewInliers);
-  const Problem good = MakeProblem(40, 0, 5);
+  const RegistrationProblem good = MakeRegistrationProblem(40, 0, 5);
   EXPECT_EQ(EstimateRegistration(good.a, good.b, good.bounds).status, RegistrationStatus::kOk);
 }
 
