@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lumen/network/float4.h"
+#include "lumen/image/float4.h"
 #include "lumen/network/winograd.h"
 
 namespace lumen {

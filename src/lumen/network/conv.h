@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "lumen/network/gemm_kernel.h"
+#include "lumen/image/gemm_kernel.h"
 #include "lumen/network/mask_plan.h"
 #include "lumen/network/planes.h"
 #include "lumen/network/safetensors.h"

@@ -4,7 +4,7 @@
 #include <arm_neon.h>
 #endif
 
-#include "lumen/network/float4.h"
+#include "lumen/image/float4.h"
 
 namespace lumen {
 

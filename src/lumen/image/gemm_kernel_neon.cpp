@@ -1,4 +1,4 @@
-#include "lumen/network/gemm_kernel.h"
+#include "lumen/image/gemm_kernel.h"
 
 #if defined(__aarch64__)
 

@@ -3,7 +3,7 @@
 // here may be shared between them, hence the anonymous namespace.
 #pragma once
 
-#include "lumen/network/gemm_kernel.h"
+#include "lumen/image/gemm_kernel.h"
 
 namespace lumen {
 namespace {

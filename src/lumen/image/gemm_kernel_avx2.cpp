@@ -1,4 +1,4 @@
-#include "lumen/network/gemm_kernel_impl.h"
+#include "lumen/image/gemm_kernel_impl.h"
 
 namespace lumen {
 
