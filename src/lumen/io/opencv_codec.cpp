@@ -1,8 +1,6 @@
 #include "lumen/io/opencv_codec.h"
 
-#include <dlfcn.h>
-
-#include "lumen/base/log.h"
+#include "lumen/base/module.h"
 
 namespace lumen {
 
@@ -10,28 +8,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the program (build tree and installed tree alike), else where the build put it.
-const OpenCvModule* LoadModule() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& folder :
-       {program / "../lib", program / "../lib/lumen", fs::path(LUMEN_MODULE_FOLDER)}) {
-    const fs::path file = folder / "liblumen_opencv.so";
-    if (!fs::exists(file)) continue;
-    // Never unloaded: sources made by it may outlive any scope of ours.
-    void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      LogWarning(::dlerror());
-      continue;
-    }
-    const auto entry = reinterpret_cast<const OpenCvModule* (*)()>(::dlsym(library, kOpenCvModuleEntry));
-    if (entry != nullptr) return entry();
-  }
-  return nullptr;
-}
-
 const OpenCvModule* Module() {
-  static const OpenCvModule* const module = LoadModule();
+  static const OpenCvModule* const module = [] {
+    const auto entry =
+        reinterpret_cast<const OpenCvModule* (*)()>(FindModuleEntry("lumen_opencv", kOpenCvModuleEntry));
+    return entry != nullptr ? entry() : nullptr;
+  }();
   return module;
 }
 

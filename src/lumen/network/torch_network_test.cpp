@@ -4,6 +4,7 @@
 
 #include "lumen/network/engine.h"
 #include "lumen/network/network_test_data.h"
+#include "lumen/network/torch_backend.h"
 
 namespace lumen {
 namespace {
@@ -41,6 +42,34 @@ TEST(TorchNetwork, StoredTensorsAreTheLoadedOnesAndTheArchitectures) {
   int64_t parameters = 0;
   for (const torch::Tensor& parameter : network->parameters()) parameters += parameter.numel();
   EXPECT_EQ(parameters, CountParameters(spec));
+}
+
+TEST(TorchBackend, ModuleGivesTheEnginesPriors) {
+  const TorchBackend* backend = FindTorchBackend();
+  ASSERT_NE(backend, nullptr);
+  const Model model = MakeRandomModel(1);
+  const Mask mask = MakeMask(MaskKind::kCircle, 160, 128);
+  const InputFrame frame{1, 0.0, MakeImage(160, 128)};
+  std::vector<std::string> devices = {"cpu"};
+  if (backend->HaveCuda()) devices.emplace_back("cuda");
+  EnginePriors engine(model, mask);
+  const FeaturePyramid expected = engine.ComputeFeatures(frame);
+  const DepthBasis basis = engine.ComputeDepthBasis(frame);
+  for (const std::string& device : devices) {
+    const auto priors = backend->MakePriors(model, mask, {}, device);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const FeaturePyramid features = priors->ComputeFeatures(frame);
+      EXPECT_LT(LargestDifference(features.descriptors, expected.descriptors), 1e-3) << device;
+      EXPECT_LT(LargestDifference(features.levels[2].values, expected.levels[2].values), 1e-3) << device;
+      EXPECT_LT(LargestDifference(priors->ComputeDepthBasis(frame).bases, basis.bases), 1e-3) << device;
+    }
+  }
+}
+
+TEST(TorchBackend, UnavailableDeviceIsNamed) {
+  if (FindTorchBackend()->HaveCuda()) GTEST_SKIP() << "there is a GPU here";
+  EXPECT_THROW(MakePriors(MakeRandomModel(1), Mask(160, 128, 1, 255), {}, "cuda"), InputError);
+  EXPECT_NE(MakePriors(MakeRandomModel(1), Mask(160, 128, 1, 255), {}, "auto"), nullptr);
 }
 
 }  // namespace
