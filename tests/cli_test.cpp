@@ -39,7 +39,7 @@ void ExpectFault(const std::string& line, int code, const std::string& text, con
 TEST(Cli, InfoNamesVersionAndParts) {
   const CommandResult result = RunCommand("lumen info");
   EXPECT_EQ(result.code, 0);
-  for (const char* word : {"lumen ", "video", "hdf5", "training", "cpu", "gpu", "model"}) {
+  for (const char* word : {"lumen ", "video", "hdf5", "torch", "cpu", "gpu", "model"}) {
     EXPECT_NE(result.out.find(word), std::string::npos) << word;
   }
 }

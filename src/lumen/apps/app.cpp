@@ -62,6 +62,11 @@ void AddInputOptions(CLI::App& command, InputOptions& options) {
                    "swap red and blue: for inputs whose channel order is wrong");
 }
 
+void AddDeviceOption(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "where the networks run: auto, cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+}
+
 void AddConfigOptions(CLI::App& command, ConfigChoice& choice) {
   command.add_option("--config", choice.file, "TOML file with parameters (see: lumen config)");
   command.add_option("--set", choice.settings, "one parameter, as name=value; may be given several times")
@@ -103,6 +108,8 @@ int RunApp(int argc, const char* const* argv) {
   AddInfoCommand(app);
   AddConvertCommand(app);
   AddConfigCommand(app);
+  AddPredictCommand(app);
+  AddBenchCommand(app);
   try {
     return ParseAndRun(app, argc, argv);
   } catch (const InputError& error) {

@@ -12,12 +12,17 @@
 namespace lumen {
 
 // Each adds its subcommand with its options; the work is done in the subcommand's callback.
+void AddBenchCommand(CLI::App& app);
 void AddConfigCommand(CLI::App& app);
 void AddConvertCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
+void AddPredictCommand(CLI::App& app);
 
 // --calibration, --fov, --mask, --fps, --start, --end, --stride, --bgr.
 void AddInputOptions(CLI::App& command, InputOptions& options);
+
+// --device auto|cpu|cuda
+void AddDeviceOption(CLI::App& command, std::string& device);
 
 // --config FILE and any number of --set name=value.
 struct ConfigChoice {

@@ -11,6 +11,7 @@
 #include "lumen/base/version.h"
 #include "lumen/io/opencv_codec.h"
 #include "lumen/io/sage_hdf5.h"
+#include "lumen/network/torch_backend.h"
 
 namespace lumen {
 
@@ -56,16 +57,29 @@ std::string GpuName() {
   return "none";
 }
 
+std::string TorchLine() {
+  const TorchBackend* torch = FindTorchBackend();
+  if (torch == nullptr) return "no";
+  return StrCat("yes (", torch->Version(), torch->HaveCuda() ? ", with a GPU" : ", no GPU", ")");
+}
+
+// What the weights say about themselves, in one line.
+std::string ModelLine(const std::string& given) {
+  const auto path = FindModel(given);
+  if (!path) return "none found";
+  const Model model = LoadModel(*path);
+  return StrCat(path->string(), ", hash ", model.hash);
+}
+
 void RunInfo(const std::string& given_model) {
-  const auto model = FindModel(given_model);
   std::cout << "lumen      " << Version() << " (" << Commit() << "), " << LUMEN_BUILD_TYPE << ", "
             << __VERSION__ << '\n'
             << "video      " << YesNo(HaveOpenCv()) << " (OpenCV)\n"
             << "hdf5       " << YesNo(HaveHdf5()) << '\n'
-            << "training   " << YesNo(LUMEN_HAVE_TORCH != 0) << " (Torch)\n"
+            << "torch      " << TorchLine() << '\n'
             << "cpu        " << CpuName() << ", " << AvailableCores() << " cores, " << CpuFeatures() << '\n'
             << "gpu        " << GpuName() << '\n'
-            << "model      " << (model ? model->string() : "none found") << '\n';
+            << "model      " << ModelLine(given_model) << '\n';
 }
 
 }  // namespace
