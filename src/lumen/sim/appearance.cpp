@@ -48,11 +48,12 @@ TissueOptions DrawTissue(const Palette& palette, Random random, float wildness) 
   tissue.mottling = UniformFloat(random, 0.06, 0.28);
   tissue.vessels = UniformFloat(random, 0.4, 1.2);
   tissue.vessel_cover = UniformFloat(random, 0.05, palette.vessel_cover_high);
-  tissue.vessel_width = UniformFloat(random, 0.1, 0.2);
+  tissue.vessel_width = UniformFloat(random, 0.07, 0.15);
   tissue.fat_cover = UniformFloat(random, -0.1, 0.3);
-  tissue.relief = UniformFloat(random, 0.1, 0.32);
-  tissue.wetness = UniformFloat(random, 0.25, 1.0);
-  tissue.roughness = UniformFloat(random, 0.14, 0.32);
+  tissue.relief = UniformFloat(random, 0.02, 0.09);
+  tissue.wetness = UniformFloat(random, 0.05, 0.3);
+  tissue.ripples = UniformFloat(random, 0.06, 0.2);
+  tissue.roughness = UniformFloat(random, 0.16, 0.32);
   if (wildness > 0) {
     const Color pale = UniformColor(random, Color::Constant(0.15F), Color::Constant(1.0F));
     const Color absorption = UniformColor(random, Color::Constant(0.05F), Color::Constant(1.4F));
@@ -65,7 +66,7 @@ TissueOptions DrawTissue(const Palette& palette, Random random, float wildness) 
 LightOptions DrawLight(const Palette& palette, Random random) {
   LightOptions light;
   light.sources.clear();
-  const auto count = random.UniformInt(1, 3);
+  const auto count = random.UniformInt(1, 2);
   const float angle = UniformFloat(random, 0, 6.28);
   for (int64_t i = 0; i < count; ++i) {
     const float turn = angle + 6.2832F * static_cast<float>(i) / static_cast<float>(count);
@@ -76,7 +77,7 @@ LightOptions DrawLight(const Palette& palette, Random random) {
   }
   light.color = UniformColor(random, {0.95F, 0.95F, 0.85F}, {1.0F, 1.0F, 1.0F});
   light.cone_exponent = UniformFloat(random, 1.0, 4.0);
-  light.interreflection = UniformFloat(random, 0.05, 0.2);
+  light.interreflection = UniformFloat(random, 0.2, 0.6);
   return light;
 }
 
@@ -98,7 +99,7 @@ SensorOptions DrawSensor(Random random, float wildness) {
   sensor.gamma = UniformFloat(random, 2.0, 2.4);
   const float spread = 0.05F + 0.35F * wildness;
   sensor.white_balance = UniformColor(random, Color::Constant(1 - spread), Color::Constant(1 + spread));
-  sensor.read_noise = UniformFloat(random, 0.0015, 0.004);
+  sensor.read_noise = UniformFloat(random, 0.0005, 0.0018);
   sensor.shot_noise = UniformFloat(random, 0.006, 0.016);
   sensor.softness = UniformFloat(random, 0.15, 0.6);
   return sensor;
@@ -107,7 +108,7 @@ SensorOptions DrawSensor(Random random, float wildness) {
 }  // namespace
 
 Appearance MakeAppearance(AnatomyKind kind, uint64_t seed, float wildness) {
-  const Random random = Random(seed).Split("appearance");
+  const Random random = Random(seed).Split("appearance").Split(AnatomyName(kind));
   const Palette palette = PaletteOf(kind);
   return {DrawTissue(palette, random.Split("tissue"), wildness), DrawLight(palette, random.Split("light")),
           DrawMask(random.Split("mask")), DrawSensor(random.Split("sensor"), wildness), seed};

@@ -21,11 +21,12 @@ struct TissueOptions {
   float mottling = 0.18F;                   // and over millimetres
   float vessels = 0.8F;                     // blood in a vessel's middle
   float vessel_cover = 0.3F;                // share of the surface that shows any
-  float vessel_width = 0.16F;               // mm per scale
+  float vessel_width = 0.11F;               // mm per scale
   Color fat = {1.0F, 0.93F, 0.72F};         // colour of pale, yellowish patches, where there are any
   float fat_cover = 0.1F;
-  float relief = 0.22F;    // slope of the fine relief
-  float wetness = 0.5F;    // strength of highlights
+  float relief = 0.08F;    // slope of the fine relief
+  float ripples = 0.12F;   // slope of the wet film's own relief
+  float wetness = 0.15F;   // strength of highlights
   float roughness = 0.2F;  // 0.08 = mirror-like film … 0.4 = dull
 };
 
@@ -38,7 +39,7 @@ struct LightOptions {
   std::vector<LightSource> sources = {{{-1.2F, 0, 0}, 0.5F}, {{1.2F, 0, 0}, 0.5F}};
   Color color = Color::Ones();
   float cone_exponent = 2;  // intensity falls with cos^n of the angle to the axis
-  float interreflection = 0.12F;
+  float interreflection = 0.4F;
   bool shadows = true;
 };
 
@@ -56,11 +57,11 @@ struct SensorOptions {
   float exposure_lag = 0.35F;    // seconds
   float gamma = 2.2F;
   Color white_balance = Color::Ones();
-  float read_noise = 0.0035F;  // standard deviation in the dark, linear
-  float shot_noise = 0.012F;   // at full brightness
-  float softness = 0.35F;      // lens blur, share of a pixel's neighbours
-  float shutter = 0.5F;        // share of the time between frames that light is collected; 0 = no motion blur
-  int jpeg_quality = 0;        // 0 = off
+  float read_noise = 0.001F;  // standard deviation in the dark, linear
+  float shot_noise = 0.012F;  // at full brightness
+  float softness = 0.35F;     // lens blur, share of a pixel's neighbours
+  float shutter = 0.5F;       // share of the time between frames that light is collected; 0 = no motion blur
+  int jpeg_quality = 0;       // 0 = off
 };
 
 struct Appearance {

@@ -64,8 +64,8 @@ class ColonShape : public AnatomyShape {
   void DrawFolds(Random random);
   void DrawPolyps(Random random);
   float Radius(float s, const Vector2f& direction) const;
-  // How far the folds reach inwards, and how steeply that changes along the axis.
-  float FoldHeight(float s, const Vector2f& direction, float* slope) const;
+  // How far the folds reach inwards, and how steep their flanks are hereabouts.
+  float FoldHeight(float s, const Vector2f& direction, float* steepness) const;
 
   CurveLocator axis_;
   float radius_, unevenness_, corners_, twist_, phase_;
@@ -93,14 +93,17 @@ void ColonShape::DrawFolds(Random random) {
   const float length = axis_.Curve().Length();
   const float spacing = UniformFloat(random, 13, 26);
   const float depth = UniformFloat(random, 0.2, 0.46) * radius_;
-  const float width = UniformFloat(random, 1.5, 3.0);
+  const float width = UniformFloat(random, 2.4, 4.2);
   for (float s = 5; s < length; s += spacing * UniformFloat(random, 0.6, 1.4)) {
     const float angle = UniformFloat(random, 0, 6.28);
     const float lean = UniformFloat(random, 0, 5);
     const float lean_angle = UniformFloat(random, 0, 6.28);
+    const float reach = depth * UniformFloat(random, 0.55, 1.2);
+    // A fold steeper than this could not be resolved.
+    const float half = std::max(width * UniformFloat(random, 0.8, 1.4), reach / 2.8F);
     folds_.push_back({s,
-                      depth * UniformFloat(random, 0.55, 1.2),
-                      width * UniformFloat(random, 0.8, 1.4),
+                      reach,
+                      half,
                       {std::cos(angle), std::sin(angle)},
                       UniformFloat(random, -1.3, -0.1),
                       {lean * std::cos(lean_angle), lean * std::sin(lean_angle)}});
@@ -131,7 +134,7 @@ float ColonShape::Radius(float s, const Vector2f& direction) const {
   return radius_ * (1 + corners_ * three_cornered + unevenness_ * noise_.Value({s / 40, 0.5F, 0.5F}));
 }
 
-float ColonShape::FoldHeight(float s, const Vector2f& direction, float* slope) const {
+float ColonShape::FoldHeight(float s, const Vector2f& direction, float* steepness) const {
   float height = 0;
   const auto mm = static_cast<size_t>(std::clamp(s, 0.0F, static_cast<float>(first_fold_.size() - 1)));
   for (size_t i = first_fold_[mm]; i < folds_.size() && folds_[i].s < s + kFoldReach; ++i) {
@@ -140,18 +143,20 @@ float ColonShape::FoldHeight(float s, const Vector2f& direction, float* slope) c
     const float x = (s - fold.s - fold.lean.dot(direction)) / fold.width;
     const float bell = 1 / (1 + x * x);
     height += fold.depth * share * bell * bell;
-    *slope -= fold.depth * share * 4 * x * bell * bell * bell / fold.width;
+    *steepness += fold.depth * share * bell / fold.width;
   }
   return height;
 }
 
 float ColonShape::Value(const Vector3f& p) const {
   const CurveLocator::Place place = axis_.Locate(p);
-  float slope = 0;
-  const float fold = FoldHeight(place.s, place.direction, &slope);
+  float steepness = 0;
+  const float fold = FoldHeight(place.s, place.direction, &steepness);
   const float ripple = 0.6F * noise_.Value(p / 7.0F) + 0.25F * noise_.Value(p / 2.9F + Vector3f(7, 3, 5));
   const float wall = Radius(place.s, place.direction) - fold + ripple - place.radius;
-  float air = wall / std::sqrt(1 + slope * slope);
+  // On a flank the wall is nearer than along the radius. The flank's steepness as a whole is used, not the
+  // slope at the point: that vanishes at the crest, and the jump would show as teeth.
+  float air = wall / std::sqrt(1 + steepness * steepness);
   const float ends = std::min(place.s, axis_.Curve().Length() - place.s);
   air = SmoothMin(air, ends, 12.0F);
   for (const Sphere& polyp : polyps_) air = SmoothMin(air, (p - polyp.centre).norm() - polyp.radius, 1.5F);

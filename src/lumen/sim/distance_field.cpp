@@ -15,7 +15,7 @@ using Eigen::Vector3i;
 namespace {
 
 // Shapes are only about distances; a ray keeps this share of each step in hand.
-constexpr float kCaution = 0.85F;
+constexpr float kCaution = 0.9F;
 constexpr int kMaxSteps = 160;
 
 constexpr int kCoarsePerBlock = DistanceField::kBlock / DistanceField::kCoarse;
@@ -180,19 +180,37 @@ Vector3f DistanceField::Gradient(const Vector3f& p, float* curvature) const {
   return Vector3f(x1 - x0, y1 - y0, z1 - z0) * (0.5F * inverse_voxel_);
 }
 
-std::optional<float> DistanceField::Trace(const Ray& ray, float reach) const {
+RayHit DistanceField::Trace(const Ray& ray, float reach, float start) const {
   const float hit = 0.01F * voxel_;
-  float before = 0;
-  float t = 0;
-  for (int step = 0; step < kMaxSteps; ++step) {
+  float before = start;
+  float before_d = 0;
+  float t = start;
+  for (int step = 0; step < kMaxSteps && t <= reach; ++step) {
     const float d = Distance(ray.origin + t * ray.direction);
-    if (d <= 0) return step == 0 ? 0.0F : Refine(ray, before, t);
-    if (d < hit) return t;
+    if (d <= 0) return {t > start ? Refine(ray, before, t) : t, true};
+    if (d < hit) return {t, true};
+    float stride = kCaution * d;
+    if (d < voxel_ && d < before_d) {
+      // Near the wall the distance falls evenly along the ray: go straight to where it should reach zero, or
+      // just beyond, since a sign change pins the wall down.
+      stride = std::clamp(1.02F * d * (t - before) / (before_d - d), stride, 1.5F * voxel_);
+    }
     before = t;
-    t += std::max(kCaution * d, 2 * hit);
-    if (t > reach) return std::nullopt;
+    before_d = d;
+    t += std::max(stride, 2 * hit);
   }
-  return t;  // creeping along a wall at a grazing angle: as good as there
+  // Creeping along a wall at a grazing angle is as good as a hit; beyond the reach there is none.
+  return {t, t <= reach};
+}
+
+float DistanceField::TraceCone(const Ray& ray, float half_angle, float reach) const {
+  float t = 0;
+  for (int step = 0; step < kMaxSteps && t < reach; ++step) {
+    const float d = Distance(ray.origin + t * ray.direction) - t * half_angle;
+    if (d < voxel_) break;
+    t += kCaution * (1 - half_angle) * d;
+  }
+  return t;
 }
 
 // The wall lies between `before` (air) and `after` (tissue): false position, Illinois variant.
@@ -221,16 +239,16 @@ float DistanceField::Refine(const Ray& ray, float before, float after) const {
   return t;
 }
 
-float DistanceField::Transmission(const Ray& ray, float start, float reach) const {
-  constexpr int kShadowSteps = 24;
-  constexpr float kSoftness = 14.0F;  // about the light's distance over its size
+float DistanceField::Transmission(const Ray& ray, float distance, float light_radius) const {
+  constexpr int kShadowSteps = 32;
+  const float scale = distance / light_radius;
   float clear = 1;
-  float t = start;
-  for (int step = 0; step < kShadowSteps && t < reach; ++step) {
+  float t = 2.5F * voxel_;  // away from the wall the ray starts from
+  for (int step = 0; step < kShadowSteps && t < distance; ++step) {
     const float d = Distance(ray.origin + t * ray.direction);
     if (d <= 0) return 0;
-    clear = std::min(clear, kSoftness * d / t);
-    t += std::max(d, 0.5F * voxel_);
+    clear = std::min(clear, scale * d / t);
+    t += std::max({d, 0.08F * t, 0.5F * voxel_});
   }
   return clear * clear * (3 - 2 * clear);
 }

@@ -7,7 +7,6 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace lumen {
@@ -24,6 +23,11 @@ class HollowShape {
 struct Ray {
   Eigen::Vector3f origin;
   Eigen::Vector3f direction;  // unit length
+};
+
+struct RayHit {
+  float distance = 0;  // along the ray to the wall, or how far it was followed
+  bool hit = false;
 };
 
 class DistanceField {
@@ -64,11 +68,13 @@ class DistanceField {
   // the wall bulges away from the air.
   Eigen::Vector3f Gradient(const Eigen::Vector3f& p, float* curvature) const;
 
-  // Distance along the ray to the first wall; nothing if none lies within `reach`.
-  std::optional<float> Trace(const Ray& ray, float reach) const;
-  // How much of a light at distance `reach` along the ray gets through: 0 behind a wall, 1 in the clear,
-  // between where the ray only just passes one. `start` keeps clear of the wall the ray starts from.
-  float Transmission(const Ray& ray, float start, float reach) const;
+  // Follows the ray to the first wall, at most `reach` far, from a `start` known to lie in the air before it.
+  RayHit Trace(const Ray& ray, float reach, float start = 0) const;
+  // How far all rays of the cone about `ray` run in the air (half angle in radians, small): a start for them.
+  float TraceCone(const Ray& ray, float half_angle, float reach) const;
+  // The share of a ball of light of this radius, `distance` along the ray, that is seen from the ray's
+  // origin on a wall: 0 behind an obstacle, between 0 and 1 where one only just stands in the way.
+  float Transmission(const Ray& ray, float distance, float light_radius) const;
 
   // For those who walk the surface: blocks near it, each with its first node and values.
   struct Block {

@@ -20,6 +20,7 @@ namespace {
 struct Habits {
   double speed;       // median mm
   double look_ahead;  // mm along the route to the point that is looked at
+  double shaft;       // mm behind the tip that the scope is straight: a stiff one turns little
   double turn;        // median degrees, all axes together
   double looking;     // degrees off the way, standard deviation
   double tremor;      // mm
@@ -28,13 +29,13 @@ struct Habits {
 Habits HabitsOf(AnatomyKind kind) {
   switch (kind) {
     case AnatomyKind::kNasal:
-      return {0.18, 22, 0.06, 5, 0.012};
+      return {0.18, 26, 20, 0.06, 5, 0.012};
     case AnatomyKind::kColon:
-      return {0.6, 30, 0.25, 8, 0.03};
+      return {0.6, 30, 4, 0.25, 8, 0.03};
     case AnatomyKind::kBronchus:
-      return {0.3, 14, 0.15, 6, 0.015};
+      return {0.3, 14, 4, 0.15, 6, 0.015};
     case AnatomyKind::kStomach:
-      return {0.6, 40, 0.25, 12, 0.03};
+      return {0.6, 40, 6, 0.25, 12, 0.03};
   }
   return {};
 }
@@ -240,11 +241,11 @@ std::vector<Rigid3> PathMaker::MakePoses(const std::vector<double>& progress,
   std::vector<Vector3d> forward;
   for (const double s : progress) {
     const auto ahead = static_cast<float>(s + habits_.look_ahead);
-    const Vector3f here = route_.At(static_cast<float>(s)).position;
+    const Vector3f behind = route_.At(static_cast<float>(s - habits_.shaft)).position;
     // Beyond the route's end the gaze follows its last direction.
     const CurvePoint target = route_.At(ahead);
     const float beyond = std::max(0.0F, ahead - route_.Length());
-    forward.emplace_back((target.position + beyond * target.tangent - here).cast<double>().normalized());
+    forward.emplace_back((target.position + beyond * target.tangent - behind).cast<double>().normalized());
   }
   forward = SmoothOverTime(forward, options_.fps);
   std::vector<Rigid3> poses;

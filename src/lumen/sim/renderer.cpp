@@ -1,6 +1,7 @@
 #include "lumen/sim/renderer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "lumen/base/error.h"
@@ -14,7 +15,8 @@ using Eigen::Vector3f;
 
 namespace {
 
-constexpr int kRowsPerChunk = 4;
+constexpr int kTile = 8;              // pixels along the edge of a bundle of rays
+constexpr float kLightRadius = 0.8F;  // mm: how soft shadows are
 
 // GGX's lobe times the common approximation of Smith's shadowing, for cosines of normal with half vector,
 // light and eye.
@@ -60,6 +62,7 @@ Renderer::Renderer(std::shared_ptr<const Anatomy> anatomy, const Camera& camera,
   }
   const Vector3f middle = RayAt(camera.Width() / 2, camera.Height() / 2, {0, 0});
   pixel_angle_ = (RayAt(camera.Width() / 2, camera.Height() / 2, {1, 0}) - middle).norm();
+  reach_ = anatomy_->Field().Bounds().sizes().norm();
   sensor_.emplace(appearance.sensor, mask_, appearance.seed);
 }
 
@@ -74,11 +77,6 @@ Vector3f Renderer::RayAt(int x, int y, const Vector2f& offset) const {
   const Vector3f by_x = (at(x1, y) - here) * static_cast<float>(x1 - x);
   const Vector3f by_y = (at(x, y1) - here) * static_cast<float>(y1 - y);
   return (here + offset.x() * by_x + offset.y() * by_y).normalized();
-}
-
-float Renderer::TraceDistance(const Ray& ray) const {
-  const float reach = anatomy_->Field().Bounds().sizes().norm();
-  return anatomy_->Field().Trace(ray, reach).value_or(reach);
 }
 
 // How open the surroundings are, 0 in a crevice to 1 on open wall, from the distance a few steps off the
@@ -112,18 +110,20 @@ Color Renderer::Illuminate(const LitView& view, const WallPoint& point, const Ti
     const float facing = tissue.normal.dot(l);
     if (facing <= -0.1F || point.normal.dot(l) <= 0) continue;
     const float clear =
-        options.shadows ? field.Transmission({point.position, l}, 2.5F * field.Voxel(), distance) : 1.0F;
+        options.shadows ? field.Transmission({point.position, l}, distance, kLightRadius) : 1.0F;
     // Light that enters the tissue comes out a little beyond the edge of the shadow.
     direct += arriving * clear * std::max(0.0F, (facing + 0.1F) / 1.1F);
     const Vector3f half = (l + to_eye).normalized();
     const float wet_facing = std::max(tissue.wet_normal.dot(l), 0.0F);
     highlight += arriving * clear * wet_facing *
                  SpecularLobe(std::max(tissue.wet_normal.dot(half), 0.0F), wet_facing,
-                              std::max(tissue.wet_normal.dot(to_eye), 0.05F), tissue_.Options().roughness);
+                              std::max(tissue.wet_normal.dot(to_eye), 0.05F), tissue.roughness);
   }
   // Light from other walls arrives from all sides, coloured by them; it falls with distance as theirs does.
-  const Color diffuse = tissue.albedo * (direct * (0.55F + 0.45F * open)) +
-                        tissue.albedo * tissue.albedo * (options.interreflection * bounced * open);
+  // In a crevice it goes to and fro between walls, so what is left there is red.
+  const Color kept = open / (1 - 0.85F * tissue.albedo * (1 - open));
+  const Color diffuse =
+      tissue.albedo * (direct * kept) + tissue.albedo.square() * kept * (options.interreflection * bounced);
   return options.color * (diffuse + tissue.gloss * highlight);
 }
 
@@ -137,13 +137,36 @@ Color Renderer::Shade(const LitView& view, const Ray& ray, float distance) const
   return Illuminate(view, point, tissue_.Evaluate(point));
 }
 
-void Renderer::RenderRows(const LitView& view, int64_t begin, int64_t end, Radiance& radiance) const {
-  for (auto y = static_cast<int>(begin); y < end; ++y) {
+Image<float> Renderer::TraceTiles(const LitView& view) const {
+  const int columns = (mask_.Width() + kTile - 1) / kTile;
+  const int rows = (mask_.Height() + kTile - 1) / kTile;
+  Image<float> tiles(columns, rows);
+  ParallelFor(rows, threads_, [&](int64_t row) {
+    const auto y = static_cast<int>(row);
+    for (int x = 0; x < columns; ++x) {
+      const Vector3f middle = RayAt(std::min(x * kTile + kTile / 2, mask_.Width() - 1),
+                                    std::min(y * kTile + kTile / 2, mask_.Height() - 1), {-0.5F, -0.5F});
+      float spread = 0;
+      for (const auto& [u, v] : {std::pair(0, 0), {kTile - 1, 0}, {0, kTile - 1}, {kTile - 1, kTile - 1}}) {
+        const Vector2f outwards(u == 0 ? -0.5F : 0.5F, v == 0 ? -0.5F : 0.5F);
+        const Vector3f corner = RayAt(std::min(x * kTile + u, mask_.Width() - 1),
+                                      std::min(y * kTile + v, mask_.Height() - 1), outwards);
+        spread = std::max(spread, (corner - middle).norm());
+      }
+      tiles(x, y) = anatomy_->Field().TraceCone({view.eye, view.rotation * middle}, 1.05F * spread, reach_);
+    }
+  });
+  return tiles;
+}
+
+void Renderer::RenderTileRow(const LitView& view, int tile_y, ImageView<const float> tiles,
+                             Radiance& radiance) const {
+  for (int y = tile_y * kTile; y < std::min((tile_y + 1) * kTile, mask_.Height()); ++y) {
     for (int x = 0; x < mask_.Width(); ++x) {
       if (mask_(x, y) == 0) continue;
       const Vector3f in_camera(rays_.Pixel(x, y));
       const Ray ray = {view.eye, view.rotation * in_camera};
-      const float distance = TraceDistance(ray);
+      const float distance = anatomy_->Field().Trace(ray, reach_, tiles(x / kTile, tile_y)).distance;
       radiance.depth(x, y) = distance * in_camera.z();
       if (radiance.light.Empty()) continue;
       const Color color = Shade(view, ray, distance);
@@ -159,67 +182,87 @@ bool Renderer::IsEdge(const Radiance& radiance, int x, int y) const {
   for (const auto& [dx, dy] : {std::pair(1, 0), {-1, 0}, {0, 1}, {0, -1}}) {
     if (!mask_.Contains(x + dx, y + dy) || mask_(x + dx, y + dy) == 0) continue;
     const float there = radiance.depth(x + dx, y + dy);
-    if (std::abs(there - here) > 0.08F * std::min(here, there)) return true;
+    if (std::abs(there - here) > 0.1F * std::min(here, there)) return true;
     const float other = radiance.light(x + dx, y + dy, 1);
-    if (std::abs(other - light) > 0.6F * std::min(other, light)) return true;
+    if (std::abs(other - light) > 0.8F * std::min(other, light)) return true;
   }
   return false;
 }
 
-Image<float> Renderer::SmoothEdges(const LitView& view, const Radiance& radiance) const {
+void Renderer::SmoothEdges(const LitView& view, ImageView<const float> tiles, Radiance& radiance) const {
   Image<float> smooth = radiance.light;
-  ParallelChunks(mask_.Height(), kRowsPerChunk, threads_, [&](int64_t begin, int64_t end) {
-    for (auto y = static_cast<int>(begin); y < end; ++y) {
-      for (int x = 0; x < mask_.Width(); ++x) {
-        if (mask_(x, y) == 0 || !IsEdge(radiance, x, y)) continue;
-        Color sum = Color::Zero();
-        for (const auto& offset : {Vector2f(-0.125F, -0.375F), Vector2f(0.375F, -0.125F),
-                                   Vector2f(0.125F, 0.375F), Vector2f(-0.375F, 0.125F)}) {
-          const Ray ray = {view.eye, view.rotation * RayAt(x, y, offset)};
-          sum += Shade(view, ray, TraceDistance(ray));
-        }
-        const Color mean = 0.25F * sum;
-        std::copy_n(mean.data(), 3, smooth.Pixel(x, y));
+  const std::array<Vector2f, 4> offsets = {Vector2f(-0.125F, -0.375F), Vector2f(0.375F, -0.125F),
+                                           Vector2f(0.125F, 0.375F), Vector2f(-0.375F, 0.125F)};
+  ParallelFor(mask_.Height(), threads_, [&](int64_t row) {
+    const auto y = static_cast<int>(row);
+    for (int x = 0; x < mask_.Width(); ++x) {
+      if (mask_(x, y) == 0 || !IsEdge(radiance, x, y)) continue;
+      const float start = tiles(x / kTile, y / kTile);
+      Color sum = Color::Zero();
+      for (const Vector2f& offset : offsets) {
+        const Ray ray = {view.eye, view.rotation * RayAt(x, y, offset)};
+        sum += Shade(view, ray, anatomy_->Field().Trace(ray, reach_, start).distance);
       }
+      const Color mean = 0.25F * sum;
+      std::copy_n(mean.data(), 3, smooth.Pixel(x, y));
     }
   });
-  return smooth;
+  radiance.light = std::move(smooth);
 }
 
-Radiance Renderer::RenderRadiance(const Rigid3& world_from_camera) const {
-  const LitView view(world_from_camera, appearance_.light);
-  Radiance radiance = {Image<float>(mask_.Width(), mask_.Height(), 3),
+Radiance Renderer::RenderPixels(const LitView& view, bool with_light) const {
+  Radiance radiance = {with_light ? Image<float>(mask_.Width(), mask_.Height(), 3) : Image<float>(),
                        DepthImage(mask_.Width(), mask_.Height())};
-  ParallelChunks(mask_.Height(), kRowsPerChunk, threads_,
-                 [&](int64_t begin, int64_t end) { RenderRows(view, begin, end, radiance); });
-  radiance.light = SmoothEdges(view, radiance);
+  const Image<float> tiles = TraceTiles(view);
+  ParallelFor(tiles.Height(), threads_,
+              [&](int64_t row) { RenderTileRow(view, static_cast<int>(row), tiles, radiance); });
+  if (with_light) SmoothEdges(view, tiles, radiance);
   return radiance;
 }
 
+Radiance Renderer::RenderRadiance(const Rigid3& world_from_camera) const {
+  return RenderPixels(LitView(world_from_camera, appearance_.light), true);
+}
+
 DepthImage Renderer::RenderDepth(const Rigid3& world_from_camera) const {
-  const LitView view(world_from_camera, appearance_.light);
-  Radiance radiance = {Image<float>(), DepthImage(mask_.Width(), mask_.Height())};
-  ParallelChunks(mask_.Height(), kRowsPerChunk, threads_,
-                 [&](int64_t begin, int64_t end) { RenderRows(view, begin, end, radiance); });
-  return std::move(radiance.depth);
+  return RenderPixels(LitView(world_from_camera, appearance_.light), false).depth;
 }
 
 // How far each pixel moves while the shutter is open.
 Image<float> Renderer::MotionInPixels(const DepthImage& depth, const Rigid3& next_from_camera) const {
   Image<float> motion(depth.Width(), depth.Height(), 2);
-  ParallelChunks(mask_.Height(), kRowsPerChunk, threads_, [&](int64_t begin, int64_t end) {
-    for (auto y = static_cast<int>(begin); y < end; ++y) {
-      for (int x = 0; x < depth.Width(); ++x) {
-        if (mask_(x, y) == 0) continue;
-        const Eigen::Vector3d ray = Vector3f(rays_.Pixel(x, y)).cast<double>();
-        const auto uv = camera_.Project(next_from_camera * (ray * (depth(x, y) / ray.z())));
-        if (!uv) continue;
-        motion(x, y, 0) = appearance_.sensor.shutter * static_cast<float>(uv->x() - x);
-        motion(x, y, 1) = appearance_.sensor.shutter * static_cast<float>(uv->y() - y);
-      }
+  ParallelFor(mask_.Height(), threads_, [&](int64_t row) {
+    const auto y = static_cast<int>(row);
+    for (int x = 0; x < depth.Width(); ++x) {
+      if (mask_(x, y) == 0) continue;
+      const Eigen::Vector3d ray = Vector3f(rays_.Pixel(x, y)).cast<double>();
+      const auto uv = camera_.Project(next_from_camera * (ray * (depth(x, y) / ray.z())));
+      if (!uv) continue;
+      motion(x, y, 0) = appearance_.sensor.shutter * static_cast<float>(uv->x() - x);
+      motion(x, y, 1) = appearance_.sensor.shutter * static_cast<float>(uv->y() - y);
     }
   });
   return motion;
+}
+
+// One pixel in `stride` along both axes is enough to judge the light by.
+float Renderer::MeterGain(const Rigid3& world_from_camera) const {
+  const LitView view(world_from_camera, appearance_.light);
+  const int stride = std::max(1, mask_.Height() / 16);
+  const int columns = (mask_.Width() + stride - 1) / stride;
+  const int rows = (mask_.Height() + stride - 1) / stride;
+  Image<float> light(columns, rows, 3);
+  Mask mask(columns, rows);
+  for (int y = 0; y < rows; ++y) {
+    for (int x = 0; x < columns; ++x) {
+      mask(x, y) = mask_(x * stride, y * stride);
+      if (mask(x, y) == 0) continue;
+      const Ray ray = {view.eye, view.rotation * Vector3f(rays_.Pixel(x * stride, y * stride))};
+      const Color color = Shade(view, ray, anatomy_->Field().Trace(ray, reach_).distance);
+      std::copy_n(color.data(), 3, light.Pixel(x, y));
+    }
+  }
+  return ComputeWantedGain(light, mask, appearance_.sensor.exposure_target);
 }
 
 RgbImage Renderer::Develop(const Radiance& radiance, const RenderRequest& request) const {

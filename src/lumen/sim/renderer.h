@@ -44,6 +44,10 @@ class Renderer {
   RenderedFrame Render(const RenderRequest& request) const;
   Radiance RenderRadiance(const Rigid3& world_from_camera) const;
   DepthImage RenderDepth(const Rigid3& world_from_camera) const;
+  // The gain this view would be exposed with, judged from a few hundred pixels.
+  float MeterGain(const Rigid3& world_from_camera) const;
+  // Distance from the camera's centre along a ray in the world to the wall.
+  float TraceDistance(const Ray& ray) const { return anatomy_->Field().Trace(ray, reach_).distance; }
   // From light to picture, for those who change the light in between.
   RgbImage Develop(const Radiance& radiance, const RenderRequest& request) const;
 
@@ -56,11 +60,13 @@ class Renderer {
     std::vector<LightSource> lights;
   };
 
-  void RenderRows(const LitView& view, int64_t begin, int64_t end, Radiance& radiance) const;
-  Image<float> SmoothEdges(const LitView& view, const Radiance& radiance) const;
+  // How far all rays of each tile of pixels run in the air.
+  Image<float> TraceTiles(const LitView& view) const;
+  void RenderTileRow(const LitView& view, int tile_y, ImageView<const float> tiles, Radiance& radiance) const;
+  Radiance RenderPixels(const LitView& view, bool with_light) const;
+  void SmoothEdges(const LitView& view, ImageView<const float> tiles, Radiance& radiance) const;
   bool IsEdge(const Radiance& radiance, int x, int y) const;
   Eigen::Vector3f RayAt(int x, int y, const Eigen::Vector2f& offset) const;
-  float TraceDistance(const Ray& ray) const;
   Color Shade(const LitView& view, const Ray& ray, float distance) const;
   Color Illuminate(const LitView& view, const WallPoint& point, const TissueSample& tissue) const;
   float Openness(const WallPoint& point) const;
@@ -74,6 +80,7 @@ class Renderer {
   Tissue tissue_;
   std::optional<Sensor> sensor_;
   Image<float> rays_;      // unit directions in the camera's frame
+  float reach_ = 0;        // mm; no ray is longer
   float pixel_angle_ = 0;  // about; radians
 };
 

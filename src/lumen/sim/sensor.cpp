@@ -13,6 +13,7 @@ namespace lumen {
 namespace {
 
 constexpr int kToneSteps = 4096;
+constexpr float kBlack = 0.003F;  // what is darker is black: cameras crush their noise floor
 
 float Luminance(const float* rgb) { return 0.3F * rgb[0] + 0.6F * rgb[1] + 0.1F * rgb[2]; }
 
@@ -84,9 +85,9 @@ RgbImage Sensor::Develop(ImageView<const float> radiance, float gain, uint64_t f
       const float* light = radiance.Pixel(x, y);
       const uint32_t pixel = HashBits(stream, static_cast<uint32_t>(y * radiance.Width() + x));
       for (int c = 0; c < 3; ++c) {
-        const float value = Shoulder(gain * falloff_(x, y) * options_.white_balance[c] * light[c]);
+        const float value = Shoulder(gain * falloff_(x, y) * options_.white_balance[c] * light[c]) - kBlack;
         const float noise = NoiseOf(HashBits(pixel + static_cast<uint32_t>(c) * 0x9e3779b9U));
-        const float sigma = options_.read_noise + options_.shot_noise * std::sqrt(value);
+        const float sigma = options_.read_noise + options_.shot_noise * std::sqrt(std::max(0.0F, value));
         const float seen = std::clamp(value + sigma * noise, 0.0F, 1.0F);
         image(x, y, c) = tone_curve_[static_cast<size_t>(seen * kToneSteps)];
       }

@@ -65,7 +65,7 @@ StomachShape::StomachShape(const Random& seed)
   body_radius_ = UniformFloat(random, 26, 36);
   outlet_radius_ = UniformFloat(random, 10, 15);
   flatness_ = UniformFloat(random, 0.68, 0.92);
-  ruga_height_ = UniformFloat(random, 3.5, 7.5);
+  ruga_height_ = UniformFloat(random, 3.0, 6.5);
   ruga_pitch_ = UniformFloat(random, 2.6, 4.2);
   ruga_length_ = UniformFloat(random, 26, 45);
   gullet_radius_ = UniformFloat(random, 7, 9);
@@ -96,19 +96,18 @@ float StomachShape::Value(const Vector3f& p) const {
   const float reach = local.norm();
   const float radius = Radius(std::clamp(place.s, 0.0F, length));
   // Rugae: ridges of a noise that is long along the axis and short across it.
-  Vector3f gradient;
   const Vector3f where(ruga_pitch_ * place.direction.x(), ruga_pitch_ * place.direction.y(),
                        place.s / ruga_length_);
   const Vector3f wander = where + 0.35F * noise_.Value(p / 19.0F) * Vector3f::Ones();
-  const float value = noise_.Value(wander, &gradient);
-  const float x = value / 0.22F;
-  const float bell = 1 / (1 + x * x);
+  const float value = noise_.Value(wander);
+  const float x = value / 0.6F;
+  const float bell = 1 / ((1 + x * x) * (1 + x * x));
   const float height =
       ruga_height_ * (1 - SmoothStep(0.45F, 0.85F, share)) * SmoothStep(0.1F, 0.5F, place.radius / radius);
-  const float slope =
-      height * 2 * x * bell * bell / 0.22F * gradient.norm() * ruga_pitch_ / std::max(8.0F, reach);
+  // The flanks' steepness hereabouts, smooth across the crest.
+  const float steepness = 1.6F * height * bell / 0.6F * ruga_pitch_ / std::max(8.0F, reach);
   const float wall = radius - height * bell + 0.8F * noise_.Value(p / 11.0F) - reach;
-  const float bag = wall * (1 - 0.5F * (1 - flatness_)) / std::sqrt(1 + slope * slope);
+  const float bag = wall * (1 - 0.5F * (1 - flatness_)) / std::sqrt(1 + steepness * steepness);
   return SmoothMax(bag, Gullet(p) + 0.3F * noise_.Value(p / 5.0F), 5.0F);
 }
 

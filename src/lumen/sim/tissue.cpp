@@ -30,8 +30,10 @@ Tissue::Tissue(const TissueOptions& options, uint64_t seed) : options_(options),
 float Tissue::VesselAt(const WallPoint& point, const Vector3f& q, float wavelength) const {
   Vector3f gradient;
   const float wander = 0.35F * noise_.Value(Turn(q, 2.7F / wavelength, 8.1F));
-  const float value =
-      noise_.Value(Turn(q, 1 / wavelength, 3.3F + wavelength) + Vector3f::Constant(wander), &gradient);
+  // Stretched along one axis: long vessels, few rings.
+  const Vector3f stretched(q.x(), 0.45F * q.y(), 0.45F * q.z());
+  const float value = noise_.Value(
+      Turn(stretched, 1.4F / wavelength, 3.3F + wavelength) + Vector3f::Constant(wander), &gradient);
   const float slope = gradient.norm() / (wavelength * options_.scale);
   const float caliber = 0.5F + 0.9F * noise_.Value(Turn(q, 0.8F / wavelength, 5.9F));
   const float width = options_.vessel_width * options_.scale * 0.35F * wavelength * caliber;
@@ -72,13 +74,16 @@ TissueSample Tissue::Evaluate(const WallPoint& point) const {
   Vector3f fine;
   noise_.Value(Turn(q, 0.75F, 0.6F), &coarse);
   noise_.Value(Turn(q, 2.4F, 3.1F), &fine);
-  coarse *= 0.75F * Resolved(1.3F * o.scale, point.footprint);
-  fine *= 0.9F * Resolved(0.42F * o.scale, point.footprint);
-  const Vector3f slope = AlongWall(coarse + 0.35F * fine, point.normal);
-  sample.normal = (point.normal - o.relief * slope).normalized();
-  // The film lies smoothly over the finest relief but stands in ripples of its own.
-  const Vector3f film = AlongWall(0.5F * coarse + 0.6F * fine, point.normal);
-  sample.wet_normal = (point.normal - o.relief * film).normalized();
+  const float coarse_seen = Resolved(1.3F * o.scale, point.footprint);
+  const float fine_seen = Resolved(0.42F * o.scale, point.footprint);
+  coarse *= coarse_seen;
+  fine *= fine_seen;
+  sample.normal = (point.normal - o.relief * AlongWall(coarse + 0.5F * fine, point.normal)).normalized();
+  const Vector3f film = AlongWall(coarse + 0.35F * fine, point.normal);
+  sample.wet_normal = (point.normal - o.ripples * film).normalized();
+  // Ripples too small to be seen one by one spread the highlight instead.
+  const float unseen = o.ripples * (1.2F - 0.9F * coarse_seen - 0.3F * fine_seen);
+  sample.roughness = std::sqrt(o.roughness * o.roughness + 2 * unseen * unseen);
   sample.gloss = o.wetness * (0.65F + 0.35F * noise_.Value(Turn(q, 0.45F, 5.1F)));
   return sample;
 }

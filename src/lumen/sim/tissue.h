@@ -19,6 +19,7 @@ struct TissueSample {
   Eigen::Vector3f normal;      // with the relief
   Eigen::Vector3f wet_normal;  // of the film on it
   float gloss = 0;             // strength of the highlight
+  float roughness = 0.2F;
 };
 
 class Tissue {
