@@ -175,7 +175,7 @@ Vector3f DistanceField::Gradient(const Vector3f& p, float* curvature) const {
   const float z0 = Distance({p.x(), p.y(), p.z() - h});
   const float z1 = Distance({p.x(), p.y(), p.z() + h});
   if (curvature != nullptr) {
-    *curvature = -(x0 + x1 + y0 + y1 + z0 + z1 - 6 * Distance(p)) * inverse_voxel_ * inverse_voxel_;
+    *curvature = (x0 + x1 + y0 + y1 + z0 + z1 - 6 * Distance(p)) * inverse_voxel_ * inverse_voxel_;
   }
   return Vector3f(x1 - x0, y1 - y0, z1 - z0) * (0.5F * inverse_voxel_);
 }

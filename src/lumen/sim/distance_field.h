@@ -65,7 +65,7 @@ class DistanceField {
   // Central differences over one voxel: continuous, unlike the interpolant's own gradient.
   Eigen::Vector3f Gradient(const Eigen::Vector3f& p) const;
   // The same, and the sum of second differences: about twice the mean curvature (1/mm), positive where
-  // the wall bulges away from the air.
+  // the wall bulges into the air.
   Eigen::Vector3f Gradient(const Eigen::Vector3f& p, float* curvature) const;
 
   // Follows the ray to the first wall, at most `reach` far, from a `start` known to lie in the air before it.

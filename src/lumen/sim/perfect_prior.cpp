@@ -12,13 +12,18 @@ namespace {
 
 constexpr int kHalf = PerfectPriors::kChannels / 2;
 
-// Wave vectors in random directions, wavelengths spread evenly on a log scale from short to long (mm).
+// Wave vectors, wavelengths spread evenly on a log scale from short to long (mm). Directions come in
+// perpendicular threes, so that every way along a wall changes some of the shorter waves.
 Eigen::Matrix<float, kHalf, 3> DrawWaves(Random random, double shortest, double longest) {
   Eigen::Matrix<float, kHalf, 3> waves;
+  Eigen::Matrix3d directions = Eigen::Matrix3d::Identity();
   for (int i = 0; i < kHalf; ++i) {
-    Eigen::Vector3d direction(random.Normal(), random.Normal(), random.Normal());
+    if (i % 3 == 0) {
+      const Eigen::Vector3d turn(random.Normal(), random.Normal(), random.Normal());
+      directions = ExpSO3(2 * turn).toRotationMatrix();
+    }
     const double wavelength = shortest * std::pow(longest / shortest, static_cast<double>(i) / (kHalf - 1));
-    waves.row(i) = (direction.normalized() * 2 * M_PI / wavelength).cast<float>().transpose();
+    waves.row(i) = (directions.col(i % 3) * 2 * M_PI / wavelength).cast<float>().transpose();
   }
   return waves;
 }
@@ -37,7 +42,7 @@ PerfectPriors::PerfectPriors(std::shared_ptr<const SimulatedSequence> sequence,
   const double unit = sequence_->Scene().Clearance();
   const Random random = Random(sequence_->Scene().Seed()).Split("perfect prior");
   feature_waves_ = DrawWaves(random.Split("features"), 8 * unit, 40 * unit);
-  descriptor_waves_ = DrawWaves(random.Split("descriptors"), 4 * unit, 60 * unit);
+  descriptor_waves_ = DrawWaves(random.Split("descriptors"), 5 * unit, 40 * unit);
 }
 
 double PerfectPriors::TrueScale(int64_t index) const {
