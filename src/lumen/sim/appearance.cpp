@@ -26,7 +26,7 @@ Palette PaletteOf(AnatomyKind kind) {
     case AnatomyKind::kColon:
       return {2.4F, 0.55, 1.2, 0.35, 0.6, 3.0F};
     case AnatomyKind::kBronchus:
-      return {1.2F, 0.35, 1.0, 0.45, 0.5, 1.6F};
+      return {1.2F, 0.5, 1.15, 0.45, 0.5, 1.6F};
     case AnatomyKind::kStomach:
       return {3.0F, 0.7, 1.5, 0.4, 0.3, 3.0F};
   }
@@ -41,7 +41,7 @@ Color UniformColor(Random& random, const Color& low, const Color& high) {
 TissueOptions DrawTissue(const Palette& palette, Random random, float wildness) {
   TissueOptions tissue;
   tissue.scale = palette.scale * UniformFloat(random, 0.8, 1.3);
-  tissue.pale = UniformColor(random, {0.9F, 0.68F, 0.55F}, {0.99F, 0.84F, 0.76F});
+  tissue.pale = UniformColor(random, {0.9F, 0.68F, 0.55F}, {0.99F, 0.79F, 0.72F});
   tissue.absorption = UniformColor(random, {0.08F, 0.85F, 0.75F}, {0.24F, 1.1F, 1.2F});
   tissue.blood = UniformFloat(random, palette.blood_low, palette.blood_high);
   tissue.tint = UniformFloat(random, 0.15, palette.tint_high);
@@ -51,9 +51,9 @@ TissueOptions DrawTissue(const Palette& palette, Random random, float wildness) 
   tissue.vessel_width = UniformFloat(random, 0.07, 0.15);
   tissue.fat_cover = UniformFloat(random, -0.1, 0.3);
   tissue.relief = UniformFloat(random, 0.02, 0.09);
-  tissue.wetness = UniformFloat(random, 0.05, 0.3);
+  tissue.wetness = UniformFloat(random, 0.1, 0.5);
   tissue.ripples = UniformFloat(random, 0.06, 0.2);
-  tissue.roughness = UniformFloat(random, 0.16, 0.32);
+  tissue.roughness = UniformFloat(random, 0.13, 0.26);
   if (wildness > 0) {
     const Color pale = UniformColor(random, Color::Constant(0.15F), Color::Constant(1.0F));
     const Color absorption = UniformColor(random, Color::Constant(0.05F), Color::Constant(1.4F));

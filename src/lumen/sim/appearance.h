@@ -22,7 +22,7 @@ struct TissueOptions {
   float vessels = 0.8F;                     // blood in a vessel's middle
   float vessel_cover = 0.3F;                // share of the surface that shows any
   float vessel_width = 0.11F;               // mm per scale
-  Color fat = {1.0F, 0.93F, 0.72F};         // colour of pale, yellowish patches, where there are any
+  Color fat = {1.0F, 0.88F, 0.68F};         // colour of pale, yellowish patches, where there are any
   float fat_cover = 0.1F;
   float relief = 0.08F;    // slope of the fine relief
   float ripples = 0.12F;   // slope of the wet film's own relief

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "lumen/image/sample.h"
 #include "lumen/sim/sensor.h"
@@ -83,7 +84,7 @@ void ChangeExposure(float stops, const EffectContext& context, Image<float>& lig
   Random random = context.random.Split("grain").Split(static_cast<uint64_t>(context.frame));
   const auto stream = static_cast<uint32_t>(random.NextBits());
   // Too little light means grain: the sensor's noise stays while the picture fades.
-  const float grain = stops < 0 ? 0.0015F : 0.0F;
+  const float grain = stops < 0 ? 0.003F : 0.0F;
   ForEachContentPixel(context, light, [&](int x, int y, float* rgb) {
     const uint32_t bits = HashBits(stream, static_cast<uint32_t>(y * light.Width() + x));
     for (uint32_t c = 0; c < 3; ++c)
@@ -132,7 +133,7 @@ void Smoke(float severity, const EffectContext& context, Image<float>& light) {
     const Vector3f at(scale * static_cast<float>(x) + 0.4F * time, scale * static_cast<float>(y) - time,
                       31.1F + time);
     const float swirl = 0.5F + 0.5F * context.noise.Value(at) + 0.25F * context.noise.Value(2.3F * at);
-    const float density = std::clamp(0.17F * severity * (0.35F + swirl), 0.0F, 0.97F);
+    const float density = std::clamp(0.2F * severity * (1.3F * swirl - 0.1F), 0.0F, 0.97F);
     for (int c = 0; c < 3; ++c) rgb[c] += density * (0.34F + 0.03F * static_cast<float>(c) - rgb[c]);
   });
 }
@@ -168,8 +169,9 @@ void Bubbles(float severity, const EffectContext& context, Image<float>& light) 
       const float r = offset.norm() / bubble.radius;
       if (r >= 1) return;
       const Vector2f from = bubble.centre - 1.6F * offset;
-      const int u = std::clamp(static_cast<int>(from.x()), 0, light.Width() - 1);
-      const int v = std::clamp(static_cast<int>(from.y()), 0, light.Height() - 1);
+      int u = std::clamp(static_cast<int>(from.x()), 0, light.Width() - 1);
+      int v = std::clamp(static_cast<int>(from.y()), 0, light.Height() - 1);
+      if (context.mask(u, v) == 0) std::tie(u, v) = std::pair(x, y);
       const float rim = SmoothStep(0.75F, 0.97F, r);
       const Vector2f glint = offset / bubble.radius + Vector2f(0.35F, 0.4F);
       const float shine = 0.9F * (1 - SmoothStep(0.06F, 0.2F, glint.norm()));

@@ -16,7 +16,8 @@ namespace {
 
 // Shapes are only about distances; a ray keeps this share of each step in hand.
 constexpr float kCaution = 0.9F;
-constexpr int kMaxSteps = 160;
+// A ray along a narrow slit creeps; few do, so a high limit costs nothing.
+constexpr int kMaxSteps = 800;
 
 constexpr int kCoarsePerBlock = DistanceField::kBlock / DistanceField::kCoarse;
 
@@ -248,7 +249,7 @@ float DistanceField::Transmission(const Ray& ray, float distance, float light_ra
     const float d = Distance(ray.origin + t * ray.direction);
     if (d <= 0) return 0;
     clear = std::min(clear, scale * d / t);
-    t += std::max({d, 0.08F * t, 0.5F * voxel_});
+    t += std::max({d, 0.1F * t, voxel_});
   }
   return clear * clear * (3 - 2 * clear);
 }

@@ -50,15 +50,18 @@ class DistanceField {
           g.z() < limit_.z())) {
       return -voxel_;  // solid all around
     }
-    const int x = static_cast<int>(g.x());
-    const int y = static_cast<int>(g.y());
-    const int z = static_cast<int>(g.z());
-    const int32_t slot = blocks_[BlockIndex(x / kBlock, y / kBlock, z / kBlock)];
+    // Unsigned, so that dividing by the block's edge is a shift.
+    const auto x = static_cast<uint32_t>(g.x());
+    const auto y = static_cast<uint32_t>(g.y());
+    const auto z = static_cast<uint32_t>(g.z());
+    const uint32_t block = (z / kBlock * static_cast<uint32_t>(block_size_.y()) + y / kBlock) *
+                               static_cast<uint32_t>(block_size_.x()) +
+                           x / kBlock;
+    const int32_t slot = blocks_[block];
     if (slot < 0) return CoarseDistance(g);
-    const float* corner = values_.data() + static_cast<size_t>(slot) * kBlockValues +
-                          ((z % kBlock) * kNodes + y % kBlock) * kNodes + x % kBlock;
+    const uint32_t node = ((z % kBlock) * kNodes + y % kBlock) * kNodes + x % kBlock;
     return Trilinear(
-        corner, kNodes, kNodes * kNodes,
+        values_.data() + static_cast<size_t>(slot) * kBlockValues + node, kNodes, kNodes * kNodes,
         {g.x() - static_cast<float>(x), g.y() - static_cast<float>(y), g.z() - static_cast<float>(z)});
   }
 

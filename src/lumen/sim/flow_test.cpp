@@ -11,25 +11,21 @@ namespace {
 
 using Eigen::Vector3d;
 
-struct Pair {
-  AnatomyKind kind;
-  uint64_t seed;
-};
-
-class WarpedDepth : public testing::TestWithParam<Pair> {};
+class WarpedDepth : public testing::TestWithParam<TestSubject> {};
 INSTANTIATE_TEST_SUITE_P(Sim, WarpedDepth,
-                         testing::Values(Pair{AnatomyKind::kNasal, 1}, Pair{AnatomyKind::kNasal, 14},
-                                         Pair{AnatomyKind::kColon, 6}, Pair{AnatomyKind::kBronchus, 9},
-                                         Pair{AnatomyKind::kStomach, 11}),
-                         [](const auto& test) {
-                           return AnatomyName(test.param.kind) + std::to_string(test.param.seed);
-                         });
+                         testing::Values(TestSubject{AnatomyKind::kNasal, 1},
+                                         TestSubject{AnatomyKind::kNasal, 14},
+                                         TestSubject{AnatomyKind::kColon, 6},
+                                         TestSubject{AnatomyKind::kBronchus, 9},
+                                         TestSubject{AnatomyKind::kStomach, 11}),
+                         [](const auto& test) { return NameOf(test.param); });
 
 // Two views some way apart, turned against each other.
 struct Views {
-  explicit Views(const Pair& pair)
-      : anatomy(SharedAnatomy(pair.kind, pair.seed)),
-        renderer(anatomy, Camera::FromFieldOfView(77, 160, 128), MakeAppearance(pair.kind, pair.seed), 2) {
+  explicit Views(const TestSubject& subject)
+      : anatomy(SharedAnatomy(subject.kind, subject.seed)),
+        renderer(anatomy, Camera::FromFieldOfView(77, 160, 128), MakeAppearance(subject.kind, subject.seed),
+                 2) {
     PathOptions options;
     options.kind = PathKind::kInsertion;
     const std::vector<Rigid3> path = MakePath(*anatomy, options);
@@ -46,8 +42,7 @@ struct Views {
   FlowField flow;
 };
 
-TEST_P(WarpedDepth, LandsOnTheOtherDepthWhereNothingIsInTheWay) {
-  const Views views(GetParam());
+void ExpectBetweenItsNeighbours(const Views& views) {
   EXPECT_GT(views.flow.overlap, 0.2);
   int checked = 0;
   int wrong = 0;
@@ -80,8 +75,7 @@ TEST_P(WarpedDepth, LandsOnTheOtherDepthWhereNothingIsInTheWay) {
   EXPECT_LT(wrong, 0.003 * checked);
 }
 
-TEST_P(WarpedDepth, AgreesWithARayOfTheOtherCamera) {
-  const Views views(GetParam());
+void ExpectWhereARayOfTheOtherCameraEnds(const Views& views) {
   double sum = 0;
   int count = 0;
   for (int y = 0; y < 128; y += 3) {
@@ -99,8 +93,14 @@ TEST_P(WarpedDepth, AgreesWithARayOfTheOtherCamera) {
   EXPECT_LT(sum / count, 0.03);
 }
 
+TEST_P(WarpedDepth, LandsOnTheOtherDepthWhereNothingIsInTheWay) {
+  const Views views(GetParam());
+  ExpectBetweenItsNeighbours(views);
+  ExpectWhereARayOfTheOtherCameraEnds(views);
+}
+
 TEST(Flow, ToTheSameViewIsZeroAndOverlapsWhole) {
-  const Views views(Pair{AnatomyKind::kColon, 6});
+  const Views views(TestSubject{AnatomyKind::kColon, 6});
   const FlowField same =
       ComputeFlow(views.renderer, views.first_depth, views.world_from_first, views.world_from_first);
   EXPECT_GT(same.overlap, 0.999);
@@ -109,7 +109,7 @@ TEST(Flow, ToTheSameViewIsZeroAndOverlapsWhole) {
 
 // What the flow calls hidden is hidden: a nearer wall stands in the other camera's way.
 TEST(Flow, FlagsWhatIsHiddenAndNothingElse) {
-  const Views views(Pair{AnatomyKind::kNasal, 1});
+  const Views views(TestSubject{AnatomyKind::kNasal, 1});
   int hidden = 0;
   int wrongly = 0;
   for (int y = 0; y < 128; ++y) {

@@ -191,19 +191,18 @@ bool Renderer::IsEdge(const Radiance& radiance, int x, int y) const {
 
 void Renderer::SmoothEdges(const LitView& view, ImageView<const float> tiles, Radiance& radiance) const {
   Image<float> smooth = radiance.light;
-  const std::array<Vector2f, 4> offsets = {Vector2f(-0.125F, -0.375F), Vector2f(0.375F, -0.125F),
-                                           Vector2f(0.125F, 0.375F), Vector2f(-0.375F, 0.125F)};
+  const std::array<Vector2f, 2> offsets = {Vector2f(-0.35F, -0.15F), Vector2f(0.35F, 0.15F)};
   ParallelFor(mask_.Height(), threads_, [&](int64_t row) {
     const auto y = static_cast<int>(row);
     for (int x = 0; x < mask_.Width(); ++x) {
       if (mask_(x, y) == 0 || !IsEdge(radiance, x, y)) continue;
       const float start = tiles(x / kTile, y / kTile);
-      Color sum = Color::Zero();
+      Color sum = Eigen::Map<const Color>(radiance.light.Pixel(x, y));
       for (const Vector2f& offset : offsets) {
         const Ray ray = {view.eye, view.rotation * RayAt(x, y, offset)};
         sum += Shade(view, ray, anatomy_->Field().Trace(ray, reach_, start).distance);
       }
-      const Color mean = 0.25F * sum;
+      const Color mean = sum / 3;
       std::copy_n(mean.data(), 3, smooth.Pixel(x, y));
     }
   });

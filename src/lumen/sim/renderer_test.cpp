@@ -28,20 +28,13 @@ Appearance PlainLook() {
   return look;
 }
 
-struct Subject {
-  AnatomyKind kind;
-  uint64_t seed;
-};
-
-class DepthTruth : public testing::TestWithParam<Subject> {};
-INSTANTIATE_TEST_SUITE_P(Sim, DepthTruth,
-                         testing::Values(Subject{AnatomyKind::kNasal, 1}, Subject{AnatomyKind::kNasal, 12},
-                                         Subject{AnatomyKind::kColon, 5}, Subject{AnatomyKind::kColon, 13},
-                                         Subject{AnatomyKind::kBronchus, 8},
-                                         Subject{AnatomyKind::kStomach, 10}),
-                         [](const auto& test) {
-                           return AnatomyName(test.param.kind) + std::to_string(test.param.seed);
-                         });
+class DepthTruth : public testing::TestWithParam<TestSubject> {};
+INSTANTIATE_TEST_SUITE_P(
+    Sim, DepthTruth,
+    testing::Values(TestSubject{AnatomyKind::kNasal, 1}, TestSubject{AnatomyKind::kNasal, 12},
+                    TestSubject{AnatomyKind::kColon, 5}, TestSubject{AnatomyKind::kColon, 13},
+                    TestSubject{AnatomyKind::kBronchus, 8}, TestSubject{AnatomyKind::kStomach, 10}),
+    [](const auto& test) { return NameOf(test.param); });
 
 TEST_P(DepthTruth, UnprojectedDepthLiesOnTheExportedSurface) {
   const auto anatomy = SharedAnatomy(GetParam().kind, GetParam().seed);

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <memory>
+#include <ostream>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +15,16 @@ namespace lumen {
 
 inline constexpr AnatomyKind kAllAnatomies[] = {AnatomyKind::kNasal, AnatomyKind::kColon,
                                                 AnatomyKind::kBronchus, AnatomyKind::kStomach};
+
+// A subject as the parameter of a test, with a name that test programs can print.
+struct TestSubject {
+  AnatomyKind kind;
+  uint64_t seed;
+};
+inline std::string NameOf(const TestSubject& subject) {
+  return AnatomyName(subject.kind) + std::to_string(subject.seed);
+}
+inline void PrintTo(const TestSubject& subject, std::ostream* out) { *out << NameOf(subject); }
 
 inline std::shared_ptr<const Anatomy> SharedAnatomy(AnatomyKind kind, uint64_t seed) {
   static std::map<std::pair<AnatomyKind, uint64_t>, std::shared_ptr<const Anatomy>> made;
