@@ -1,6 +1,7 @@
 #include "lumen/graph/factor.h"
 
-#include "lumen/base/error.h"
+#include <algorithm>
+
 #include "lumen/base/parallel.h"
 
 namespace lumen {
@@ -10,9 +11,12 @@ std::vector<NormalBlock> LinearizeAll(const FactorGraph& factors, const Values& 
   ParallelFor(static_cast<int64_t>(factors.size()), threads, [&](int64_t i) {
     const auto index = static_cast<size_t>(i);
     blocks[index] = factors[index]->Linearize(values);
-    LUMEN_CHECK(blocks[index].IsFinite(), "a factor gave numbers that are not finite");
   });
   return blocks;
+}
+
+bool AllFinite(const std::vector<NormalBlock>& blocks) {
+  return std::all_of(blocks.begin(), blocks.end(), [](const NormalBlock& block) { return block.IsFinite(); });
 }
 
 double TotalError(const FactorGraph& factors, const Values& values, int threads) {

@@ -14,7 +14,8 @@ class Factor {
   virtual ~Factor() = default;
 
   const std::vector<Key>& Keys() const { return keys_; }
-  // Half the weighted objective: finite and never negative, whatever the (finite) values.
+  // Half the weighted objective: never negative, and finite wherever the values are of sane size (a
+  // solver may try a log-scale whose exponential overflows; it rejects what is not finite).
   virtual double Error(const Values& values) const = 0;
   // Error, its gradient and its Gauss–Newton Hessian, laid out in the order of Keys().
   virtual NormalBlock Linearize(const Values& values) const = 0;
@@ -28,6 +29,7 @@ using FactorGraph = std::vector<FactorPtr>;
 
 // Each factor's block, in the graph's order whatever the number of threads.
 std::vector<NormalBlock> LinearizeAll(const FactorGraph& factors, const Values& values, int threads = 1);
+bool AllFinite(const std::vector<NormalBlock>& blocks);
 double TotalError(const FactorGraph& factors, const Values& values, int threads = 1);
 
 // A factor that is a plain sum of squares ½ |r|² of a few numbers (weights are inside r).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "lumen/base/error.h"
@@ -140,6 +141,7 @@ void IncrementalSmoother::AddFactors(const FactorGraph& factors, SmootherSummary
 
 void IncrementalSmoother::StoreLinearizations(const std::vector<int>& factors,
                                               std::vector<NormalBlock> blocks) {
+  LUMEN_CHECK(AllFinite(blocks), "a factor gave numbers that are not finite");
   for (size_t i = 0; i < factors.size(); ++i) {
     LinearFactor& linear = linear_[static_cast<size_t>(factors[i])];
     error_ += blocks[i].error - linear.block.error;
@@ -250,6 +252,7 @@ bool IncrementalSmoother::TryMove(Move& move, double fraction, SmootherSummary& 
   if (fraction == 1) {
     move.blocks = LinearizeAll(factors, theta_, options_.threads);
     for (const NormalBlock& block : move.blocks) error += block.error;
+    if (!AllFinite(move.blocks)) error = std::numeric_limits<double>::infinity();
     if (!(error <= allowed)) summary.trial_evaluations += static_cast<int>(factors.size());
     return error <= allowed;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumen/base/error.h"
 #include "lumen/graph/normal_system.h"
 
 namespace lumen {
@@ -88,7 +89,9 @@ class Minimizer {
   }
 
   void Linearize() {
-    system_.Assemble(LinearizeAll(factors_, values_, options_.threads));
+    const std::vector<NormalBlock> blocks = LinearizeAll(factors_, values_, options_.threads);
+    LUMEN_CHECK(AllFinite(blocks), "a factor gave numbers that are not finite");
+    system_.Assemble(blocks);
     error_ = system_.Error();
     error_at_linearization_ = error_;
     summary_.count = system_.Count();
