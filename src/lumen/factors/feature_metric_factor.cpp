@@ -2,6 +2,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/factors/dense_sum.h"
+#include "lumen/factors/warp.h"
 
 namespace lumen {
 
@@ -36,6 +37,15 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
   problem_.exact_derivative = options.exact_derivative;
   problem_.source_code_is_free = variables_.SourceCodeIsFree();
   use_fast_ = !options.plain && FmFastServes(problem_);
+  if (variables_.SourceDepthIsFixed()) {
+    const DepthVariables& depth = variables_.SourceDepth();
+    LUMEN_CHECK(depth.code.size() == source_->NumBases(), "a code that does not fit its bases");
+    for (int i = 0; i < source_->Size(); ++i) {
+      fixed_depths_.push_back(
+          DepthOf(source_->AverageDepth(i), source_->Bases(i), std::exp(depth.log_scale), depth.code));
+    }
+    problem_.fixed_depths = fixed_depths_;
+  }
 }
 
 PairSystem FeatureMetricFactor::Evaluate(const Values& values, bool with_derivatives) const {

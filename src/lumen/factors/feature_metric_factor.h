@@ -38,6 +38,7 @@ class FeatureMetricFactor : public Factor {
   PairVariables variables_;
   std::shared_ptr<const KeyframeSamples> source_;
   std::shared_ptr<const Frame> target_;
+  std::vector<double> fixed_depths_;
   FmProblem problem_;
   bool use_fast_;
   int threads_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "lumen/factors/keyframe_samples.h"
 #include "lumen/factors/pair_variables.h"
@@ -19,6 +20,9 @@ struct FmProblem {
   int levels = 0;
   bool exact_derivative = false;  // of the bilinear interpolant, instead of sampled central differences
   bool source_code_is_free = false;
+  // The samples' depths, where no variable moves them (tracking); otherwise empty. Only the tuned kernel
+  // looks at it.
+  std::span<const double> fixed_depths = {};
 };
 
 struct SampleRange {

@@ -251,21 +251,19 @@ PairSystem SumSystem(const FmProblem& problem, const PairState& state, SampleRan
   Eigen::Matrix<double, kWidth, kWidth> H = Eigen::Matrix<double, kWidth, kWidth>::Zero();
   Eigen::Matrix<double, 8, 8> pose_H = Eigen::Matrix<double, 8, 8>::Zero();
   PairSystem sum(kWidth);
+  const BlockWarper warper(*problem.source, *problem.target->view, state, problem.fixed_depths);
   WarpBlock block;
   Contractions contractions;
   RowBuffer<kWidth> rows;
   for (int begin = range.begin; begin < range.end; begin += kWarpBlock) {
-    Warp(*problem.source, *problem.target->view, state, {begin, std::min(begin + kWarpBlock, range.end)},
-         block);
+    warper.Warp({begin, std::min(begin + kWarpBlock, range.end)}, block);
     fast.FindAllCells(block);
-    float error = 0;
-    for (int i = 0; i < block.count; ++i) {
-      Contract<kExact>(fast, block.sample[i], i, contractions);
-      error += contractions.e[i];
-    }
+    for (int i = 0; i < block.count; ++i) Contract<kExact>(fast, block.sample[i], i, contractions);
     contractions.Pad(block.count);
     FillRows<kWidth>(problem, block, contractions, scale, rows);
     rows.Flush(block.count, H.data(), pose_H.data(), sum.b.data());
+    float error = 0;
+    for (int i = 0; i < block.count; ++i) error += contractions.e[i];
     sum.error += 0.5 * static_cast<double>(error);
     sum.count += block.count;
   }
@@ -277,10 +275,10 @@ PairSystem SumSystem(const FmProblem& problem, const PairState& state, SampleRan
 PairSystem SumError(const FmProblem& problem, const PairState& state, SampleRange range) {
   FastProblem fast(problem);
   PairSystem sum(kCodes + (problem.source_code_is_free ? kBases : 0));
+  const BlockWarper warper(*problem.source, *problem.target->view, state, problem.fixed_depths);
   WarpBlock block;
   for (int begin = range.begin; begin < range.end; begin += kWarpBlock) {
-    Warp(*problem.source, *problem.target->view, state, {begin, std::min(begin + kWarpBlock, range.end)},
-         block);
+    warper.Warp({begin, std::min(begin + kWarpBlock, range.end)}, block);
     fast.FindAllCells(block);
     float error = 0;
     for (int i = 0; i < block.count; ++i) {

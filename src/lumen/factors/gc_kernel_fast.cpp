@@ -148,13 +148,13 @@ PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthFiel
   const double inverse_scale = std::exp(-state.source_log_scale);
   Eigen::Matrix<double, kWidth, kWidth> H = Eigen::Matrix<double, kWidth, kWidth>::Zero();
   PairSystem sum(kWidth);
+  const BlockWarper warper(*problem.source, *problem.target->frame->view, state);
   WarpBlock block;
   TargetBlock target;
   LogProduct log_product;
   alignas(16) float rows[kWarpBlock * kWidth];
   for (int begin = range.begin; begin < range.end; begin += kWarpBlock) {
-    Warp(*problem.source, *problem.target->frame->view, state,
-         {begin, std::min(begin + kWarpBlock, range.end)}, block);
+    warper.Warp({begin, std::min(begin + kWarpBlock, range.end)}, block);
     SampleTarget(field, problem.exact_derivative, block, target);
     WeighResiduals(block, inverse_scale, 1.0 / problem.threshold, target, log_product);
     sum.count += block.count;

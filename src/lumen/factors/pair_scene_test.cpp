@@ -50,18 +50,19 @@ struct Texture {
   }
 };
 
-// Smooth functions of the pixel, some positive and negative everywhere.
+// Cosine waves over the image, each orthogonal to the others and to a constant (so that a code is
+// determined by the depth), or planes over the pixels.
 Image<float> MakeBases(const PairSceneOptions& options, bool affine, Random& random) {
   Image<float> bases(options.width, options.height, options.num_bases);
   for (int k = 0; k < options.num_bases; ++k) {
-    const double fu = random.Uniform(0.02, 0.12);
-    const double fv = random.Uniform(0.02, 0.12);
-    const double phase = random.Uniform(0, 2 * M_PI);
+    const int waves_x = (k + 1) % 4;
+    const int waves_y = (k + 1) / 4;
     const Eigen::Vector3d plane(random.Normal(0, 0.03), random.Normal(0, 1e-3), random.Normal(0, 1e-3));
     for (int y = 0; y < options.height; ++y) {
       for (int x = 0; x < options.width; ++x) {
-        bases(x, y, k) = static_cast<float>(affine ? plane.dot(Eigen::Vector3d(1, x, y))
-                                                   : 0.08 * std::sin(fu * x + fv * y + phase));
+        const double wave = std::cos(M_PI * waves_x * (x + 0.5) / options.width) *
+                            std::cos(M_PI * waves_y * (y + 0.5) / options.height);
+        bases(x, y, k) = static_cast<float>(affine ? plane.dot(Eigen::Vector3d(1, x, y)) : 0.15 * wave);
       }
     }
   }

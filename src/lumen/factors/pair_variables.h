@@ -68,6 +68,9 @@ class PairVariables {
   PairState Resolve(const Values& values) const;
   bool SourceCodeIsFree() const { return source_.code_key.has_value(); }
   bool TargetCodeIsFree() const { return target_.code_key.has_value(); }
+  // True if no variable moves the source's depth; then these are its values.
+  bool SourceDepthIsFixed() const { return !source_.log_scale_key && !source_.code_key; }
+  const DepthVariables& SourceDepth() const { return source_; }
   int LocalDimension(const PairState& state) const;
   // d(target_from_source) / d(source pose) is Ad(T_target⁻¹), and its negative for the target pose.
   NormalBlock Expand(const PairSystem& system, const Values& values) const;

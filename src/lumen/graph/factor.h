@@ -12,6 +12,8 @@ class Factor {
  public:
   explicit Factor(std::vector<Key> keys) : keys_(std::move(keys)) {}
   virtual ~Factor() = default;
+  Factor(const Factor&) = delete;
+  Factor& operator=(const Factor&) = delete;
 
   const std::vector<Key>& Keys() const { return keys_; }
   // Half the weighted objective: never negative, and finite wherever the values are of sane size (a
