@@ -1,0 +1,76 @@
+#include "lumen/factors/feature_metric_factor.h"
+
+#include "lumen/base/error.h"
+#include "lumen/factors/dense_sum.h"
+#include "lumen/factors/warp.h"
+
+namespace lumen {
+
+void FeatureMetricOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("level_weights", level_weights, {.min = 0, .help = "weight of each level, finest first"});
+  visitor.Field("exact_derivative", exact_derivative,
+                {.help = "derivative of the bilinear interpolant instead of sampled central differences"});
+  visitor.Field("plain", plain, {.help = "use the plain double-precision kernel"});
+  visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads per evaluation"});
+}
+
+FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
+                                         std::shared_ptr<const KeyframeSamples> source,
+                                         std::shared_ptr<const Frame> target,
+                                         const FeatureMetricOptions& options)
+    : Factor(variables.WithoutTargetDepth().Keys()),
+      variables_(variables.WithoutTargetDepth()),
+      source_(std::move(source)),
+      target_(std::move(target)),
+      threads_(options.threads) {
+  LUMEN_CHECK(source_ != nullptr && target_ != nullptr);
+  CheckFeatures(*target_);
+  problem_.levels = static_cast<int>(options.level_weights.size());
+  LUMEN_CHECK(problem_.levels >= 1 && problem_.levels <= kMaxLevels &&
+                  problem_.levels <= source_->NumLevels() &&
+                  problem_.levels <= static_cast<int>(target_->features.levels.size()),
+              "more level weights than levels");
+  LUMEN_CHECK(source_->FeatureChannels() == target_->features.levels[0].FeatureChannels());
+  std::copy(options.level_weights.begin(), options.level_weights.end(), problem_.level_weights.begin());
+  problem_.source = source_.get();
+  problem_.target = target_.get();
+  problem_.exact_derivative = options.exact_derivative;
+  problem_.source_code_is_free = variables_.SourceCodeIsFree();
+  use_fast_ = !options.plain && FmFastServes(problem_);
+  if (variables_.SourceDepthIsFixed()) {
+    const DepthVariables& depth = variables_.SourceDepth();
+    LUMEN_CHECK(depth.code.size() == source_->NumBases(), "a code that does not fit its bases");
+    for (int i = 0; i < source_->Size(); ++i) {
+      fixed_depths_.push_back(
+          DepthOf(source_->AverageDepth(i), source_->Bases(i), std::exp(depth.log_scale), depth.code));
+    }
+    problem_.fixed_depths = fixed_depths_;
+  }
+}
+
+PairSystem FeatureMetricFactor::Evaluate(const Values& values, bool with_derivatives) const {
+  const PairState state = variables_.Resolve(values);
+  LUMEN_CHECK(state.source_code.size() == source_->NumBases(), state.source_code.size(), " codes for ",
+              source_->NumBases(), " bases");
+  PairSystem sum = SumOverSamples(source_->Size(), threads_, PairSystem(variables_.LocalDimension(state)),
+                                  [&](SampleRange range) {
+                                    return use_fast_ ? SumFmFast(problem_, state, range, with_derivatives)
+                                                     : SumFmPlain(problem_, state, range, with_derivatives);
+                                  });
+  if (sum.count > 0) {
+    sum.Scale(1.0 / static_cast<double>(sum.count));
+  } else {
+    for (int level = 0; level < problem_.levels; ++level) {
+      sum.error += 0.5 * problem_.level_weights[static_cast<size_t>(level)] * kNoOverlapSquared;
+    }
+  }
+  return sum;
+}
+
+double FeatureMetricFactor::Error(const Values& values) const { return Evaluate(values, false).error; }
+
+NormalBlock FeatureMetricFactor::Linearize(const Values& values) const {
+  return variables_.Expand(Evaluate(values, true), values);
+}
+
+}  // namespace lumen

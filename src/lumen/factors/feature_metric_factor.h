@@ -1,0 +1,47 @@
+// FM, the feature-metric factor: the source's feature map, warped into the target, should equal the
+// target's, on every level of the pyramid:
+//   L = Σ_l w_l 1/|Ω| Σ_{x ∈ Ω} |F_tgt,l(π(p)) − F_src,l(x)|²
+// Ω are the samples that land on the target's mask. (The paper's 1/L is part of the level weights: they
+// were tuned together with the other factors' weights without it.)
+#pragma once
+
+#include "lumen/base/config.h"
+#include "lumen/factors/fm_kernel.h"
+
+namespace lumen {
+
+struct FeatureMetricOptions {
+  std::vector<double> level_weights{10, 9, 8, 7};  // finest first; as many levels as weights
+  bool exact_derivative = false;                   // see FmProblem
+  bool plain = false;                              // the double-precision kernel
+  int threads = 1;
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+class FeatureMetricFactor : public Factor {
+ public:
+  // Where no sample is seen the squared difference counts as this, with no derivative: worse than any
+  // overlap worth having, and finite.
+  static constexpr double kNoOverlapSquared = 10;
+
+  // Numbers that are not finite in the target's features break the contract.
+  FeatureMetricFactor(const PairVariables& variables, std::shared_ptr<const KeyframeSamples> source,
+                      std::shared_ptr<const Frame> target, const FeatureMetricOptions& options = {});
+
+  double Error(const Values& values) const override;
+  NormalBlock Linearize(const Values& values) const override;
+
+ private:
+  PairSystem Evaluate(const Values& values, bool with_derivatives) const;
+
+  PairVariables variables_;
+  std::shared_ptr<const KeyframeSamples> source_;
+  std::shared_ptr<const Frame> target_;
+  std::vector<double> fixed_depths_;
+  FmProblem problem_;
+  bool use_fast_;
+  int threads_;
+};
+
+}  // namespace lumen

@@ -1,0 +1,118 @@
+#include "lumen/factors/fm_kernel.h"
+
+#include "lumen/factors/bilinear.h"
+#include "lumen/factors/warp.h"
+
+namespace lumen {
+
+namespace {
+
+int LocalDimension(const FmProblem& problem) {
+  return kCodes + (problem.source_code_is_free ? problem.source->NumBases() : 0);
+}
+
+// The image motion of one sample by all local unknowns.
+struct SampleMotion {
+  Eigen::Vector2d uv;
+  Eigen::Matrix<double, 2, Eigen::Dynamic> uv_by_unknowns;
+};
+
+std::optional<SampleMotion> ComputeMotion(const FmProblem& problem, const PairState& state, int sample) {
+  const KeyframeSamples& source = *problem.source;
+  const auto i = static_cast<size_t>(sample);
+  const double scale = std::exp(state.source_log_scale);
+  const double depth = DepthOf(source.AverageDepth(sample), source.Bases(sample), scale, state.source_code);
+  const auto point = WarpPoint(state.target_from_source, {source.ray_x[i], source.ray_y[i], 1.0}, depth);
+  if (!point) return std::nullopt;
+  Matrix23d uv_by_x;
+  const auto uv = problem.target->view->camera.Project(point->x_in_target, &uv_by_x);
+  if (!uv || !IsContent(problem.target->view->mask, *uv)) return std::nullopt;
+  SampleMotion motion;
+  motion.uv = *uv;
+  motion.uv_by_unknowns.setZero(2, LocalDimension(problem));
+  motion.uv_by_unknowns.leftCols<6>() = uv_by_x * point->x_by_pose;
+  const Eigen::Vector2d uv_by_depth = uv_by_x * point->x_by_depth;
+  motion.uv_by_unknowns.col(kSourceScale) = uv_by_depth * depth;  // ds/dσ = s
+  if (problem.source_code_is_free) {
+    const Eigen::Map<const Eigen::RowVectorXf> bases(source.Bases(sample), source.NumBases());
+    motion.uv_by_unknowns.rightCols(source.NumBases()) = uv_by_depth * scale * bases.cast<double>();
+  }
+  return motion;
+}
+
+// √w (F_tgt(uv) − F_src) on one level, and its derivative by the level-0 pixel.
+void LevelResidual(const FmProblem& problem, int sample, int level, const Eigen::Vector2d& uv,
+                   Eigen::Ref<Eigen::VectorXd> residual, Eigen::Ref<Eigen::MatrixXd> by_uv) {
+  const Image<float>& map = problem.target->features.levels[static_cast<size_t>(level)].values;
+  const int channels = map.Channels() / 3;
+  const double scale = 1 << level;
+  const double root = std::sqrt(problem.level_weights[static_cast<size_t>(level)]);
+  const auto cell =
+      CellAt<double>(AtLevelScale(uv.x(), scale), AtLevelScale(uv.y(), scale), map.Width(), map.Height());
+  const int pixel = cell.PixelIndex(map.Width());
+  const auto blend = [&](int channel, const std::array<double, 4>& weights) {
+    return Blend(map.Data() + channel, pixel, map.Width(), map.Channels(), weights);
+  };
+  const float* source = problem.source->Features(sample, level);
+  for (int c = 0; c < channels; ++c) {
+    residual[c] = root * (blend(c, cell.Weights()) - source[c]);
+    const double by_u =
+        problem.exact_derivative ? blend(c, cell.WeightsByU()) : blend(channels + c, cell.Weights());
+    const double by_v =
+        problem.exact_derivative ? blend(c, cell.WeightsByV()) : blend(2 * channels + c, cell.Weights());
+    by_uv.row(c) << root / scale * by_u, root / scale * by_v;
+  }
+}
+
+// All levels of one sample, one after the other.
+void SampleResidual(const FmProblem& problem, int sample, const Eigen::Vector2d& uv,
+                    Eigen::VectorXd& residual, Eigen::MatrixXd& by_uv) {
+  const int channels = problem.source->FeatureChannels();
+  residual.resize(problem.levels * channels);
+  by_uv.resize(problem.levels * channels, 2);
+  for (int level = 0; level < problem.levels; ++level) {
+    LevelResidual(problem, sample, level, uv, residual.segment(level * channels, channels),
+                  by_uv.middleRows(level * channels, channels));
+  }
+}
+
+}  // namespace
+
+PairSystem SumFmPlain(const FmProblem& problem, const PairState& state, SampleRange range,
+                      bool with_derivatives) {
+  PairSystem sum(LocalDimension(problem));
+  Eigen::VectorXd residual;
+  Eigen::MatrixXd by_uv;
+  for (int sample = range.begin; sample < range.end; ++sample) {
+    const auto motion = ComputeMotion(problem, state, sample);
+    if (!motion) continue;
+    SampleResidual(problem, sample, motion->uv, residual, by_uv);
+    if (with_derivatives) {
+      sum.Add(residual, by_uv * motion->uv_by_unknowns, 1.0);
+    } else {
+      sum.error += 0.5 * residual.squaredNorm();
+      ++sum.count;
+    }
+  }
+  return sum;
+}
+
+Eigen::VectorXd StackFmResiduals(const FmProblem& problem, const PairState& state,
+                                 Eigen::MatrixXd* jacobian) {
+  const int rows = problem.levels * problem.source->FeatureChannels();
+  const int samples = problem.source->Size();
+  Eigen::VectorXd stacked = Eigen::VectorXd::Zero(rows * samples);
+  if (jacobian != nullptr) jacobian->setZero(rows * samples, LocalDimension(problem));
+  Eigen::VectorXd residual;
+  Eigen::MatrixXd by_uv;
+  for (int sample = 0; sample < samples; ++sample) {
+    const auto motion = ComputeMotion(problem, state, sample);
+    if (!motion) continue;
+    SampleResidual(problem, sample, motion->uv, residual, by_uv);
+    stacked.segment(sample * rows, rows) = residual;
+    if (jacobian != nullptr) jacobian->middleRows(sample * rows, rows) = by_uv * motion->uv_by_unknowns;
+  }
+  return stacked;
+}
+
+}  // namespace lumen

@@ -1,0 +1,195 @@
+// The dense factors' kernels: the plain ones against numeric differentiation of their residuals, the tuned
+// ones against the plain ones.
+#include <gtest/gtest.h>
+
+#include "lumen/factors/fm_kernel.h"
+#include "lumen/factors/gc_kernel.h"
+#include "lumen/factors/pair_scene_test.h"
+#include "lumen/geometry/numeric_jacobian.h"
+
+namespace lumen {
+namespace {
+
+FmProblem MakeFmProblem(const PairScene& scene, bool exact, bool with_code) {
+  FmProblem problem;
+  problem.source = scene.samples.get();
+  problem.target = scene.target->frame.get();
+  problem.level_weights = {10, 9, 8, 7};
+  problem.levels = 4;
+  problem.exact_derivative = exact;
+  problem.source_code_is_free = with_code;
+  return problem;
+}
+
+GcProblem MakeGcProblem(const PairScene& scene, bool exact, bool source_code, bool target_code) {
+  GcProblem problem;
+  problem.source = scene.samples.get();
+  problem.target = scene.target.get();
+  problem.threshold = 0.03 * static_cast<double>(scene.source->depth.mean_square);
+  problem.exact_derivative = exact;
+  problem.source_code_is_free = source_code;
+  problem.target_code_is_free = target_code;
+  return problem;
+}
+
+// A state moved by local unknowns: pose, log-scales, then the codes that are free.
+PairState Moved(const PairState& state, const Eigen::VectorXd& d, bool source_code, bool target_code) {
+  PairState moved = state;
+  moved.target_from_source = state.target_from_source.Retract(Vector6d(d.head<6>()));
+  moved.source_log_scale += d[kSourceScale];
+  moved.target_log_scale += d[kTargetScale];
+  Eigen::Index at = kCodes;
+  if (source_code) {
+    moved.source_code += d.segment(at, state.source_code.size());
+    at += state.source_code.size();
+  }
+  if (target_code) moved.target_code += d.segment(at, state.target_code.size());
+  return moved;
+}
+
+// A scene with few samples, so that numeric differences rarely step over the edge of a bilinear cell.
+PairScene FewSamples(PairScene scene, int count) {
+  Random random(9);
+  std::vector<Eigen::Vector2i> pixels;
+  for (int i = 0; i < count; ++i) {
+    pixels.emplace_back(static_cast<int>(random.UniformInt(12, 67)),
+                        static_cast<int>(random.UniformInt(12, 51)));
+  }
+  scene.samples = MakeKeyframeSamples(scene.source, pixels);
+  return scene;
+}
+
+constexpr double kStep = 1e-8;  // in double a difference of two warps still has eight digits
+
+TEST(FactorFmKernel, PlainJacobianMatchesNumericOnGeneralMapsWithExactDerivative) {
+  const PairScene scene = FewSamples(MakeCavityScene(), 60);
+  Random random(1);
+  const FmProblem problem = MakeFmProblem(scene, true, true);
+  for (int trial = 0; trial < 5; ++trial) {
+    const PairState state = PerturbState(scene.TruePairState(), 0.02, 0.02, random);
+    Eigen::MatrixXd analytic;
+    StackFmResiduals(problem, state, &analytic);
+    const auto residuals = [&](const Eigen::VectorXd& d) {
+      return StackFmResiduals(problem, Moved(state, d, true, false), nullptr);
+    };
+    const Eigen::MatrixXd numeric = NumericJacobian(residuals, Eigen::VectorXd::Zero(analytic.cols()), kStep);
+    EXPECT_LT(RelativeError(analytic, numeric), 1e-5) << trial;
+    EXPECT_GT(numeric.rightCols(16).norm(), 1e-3 * numeric.norm());
+  }
+}
+
+TEST(FactorGcKernel, PlainJacobianMatchesNumericOnGeneralMapsWithExactDerivative) {
+  const PairScene scene = FewSamples(MakeCavityScene(), 60);
+  Random random(2);
+  const GcProblem problem = MakeGcProblem(scene, true, true, true);
+  for (int trial = 0; trial < 5; ++trial) {
+    const PairState state = PerturbState(scene.TruePairState(), 0.02, 0.02, random);
+    Eigen::MatrixXd analytic;
+    StackGcResiduals(problem, state, &analytic);
+    const auto residuals = [&](const Eigen::VectorXd& d) {
+      return StackGcResiduals(problem, Moved(state, d, true, true), nullptr);
+    };
+    const Eigen::MatrixXd numeric = NumericJacobian(residuals, Eigen::VectorXd::Zero(analytic.cols()), kStep);
+    EXPECT_LT(RelativeError(analytic, numeric), 1e-5) << trial;
+    for (int column = 0; column < numeric.cols(); ++column)
+      EXPECT_GT(numeric.col(column).norm(), 1e-4) << column;
+  }
+}
+
+TEST(FactorFmKernel, PlainJacobianMatchesNumericOnAffineMapsWithDefaultGradients) {
+  const PairScene scene = MakeAffineScene();
+  Random random(3);
+  const FmProblem problem = MakeFmProblem(scene, false, true);
+  const PairState state = PerturbState(scene.TruePairState(), 0.02, 0.02, random);
+  Eigen::MatrixXd analytic;
+  StackFmResiduals(problem, state, &analytic);
+  const auto residuals = [&](const Eigen::VectorXd& d) {
+    return StackFmResiduals(problem, Moved(state, d, true, false), nullptr);
+  };
+  EXPECT_LT(RelativeError(analytic, NumericJacobian(residuals, Eigen::VectorXd::Zero(24), kStep)), 1e-5);
+}
+
+void ExpectSame(const PairSystem& fast, const PairSystem& plain, const std::string& what) {
+  EXPECT_EQ(fast.count, plain.count) << what;
+  EXPECT_GT(plain.count, 100) << what;
+  EXPECT_LT(RelativeError(fast.H, plain.H), 1e-5) << what;
+  EXPECT_LT(RelativeError(fast.b, plain.b), 1e-5) << what;
+  EXPECT_NEAR(fast.error, plain.error, 1e-5 * plain.error) << what;
+}
+
+TEST(FactorFmKernel, TunedEqualsPlain) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const PairScene scene = MakeCavityScene({.whole_image = seed == 3, .seed = seed});
+    Random random(seed);
+    const PairState state = PerturbState(scene.TruePairState(), 0.03, 0.03, random);
+    const SampleRange all{0, scene.samples->Size()};
+    for (const bool exact : {false, true}) {
+      for (const bool with_code : {false, true}) {
+        const FmProblem problem = MakeFmProblem(scene, exact, with_code);
+        ASSERT_TRUE(FmFastServes(problem));
+        const std::string what = StrCat("seed ", seed, exact ? " exact" : "", with_code ? " code" : "");
+        ExpectSame(SumFmFast(problem, state, all, true), SumFmPlain(problem, state, all, true), what);
+        const PairSystem error_only = SumFmFast(problem, state, all, false);
+        EXPECT_NEAR(error_only.error, SumFmPlain(problem, state, all, false).error, 1e-5 * error_only.error);
+      }
+    }
+  }
+}
+
+TEST(FactorGcKernel, TunedEqualsPlain) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const PairScene scene = MakeCavityScene({.whole_image = seed == 3, .seed = seed});
+    Random random(seed);
+    const PairState state = PerturbState(scene.TruePairState(), 0.03, 0.03, random);
+    const SampleRange all{0, scene.samples->Size()};
+    for (int variant = 0; variant < 8; ++variant) {
+      const GcProblem problem =
+          MakeGcProblem(scene, (variant & 1) != 0, (variant & 2) != 0, (variant & 4) != 0);
+      ASSERT_TRUE(GcFastServes(problem));
+      const auto plain_field = MakeDepthField<double>(problem, state);
+      const auto fast_field = MakeDepthField<float>(problem, state);
+      const std::string what = StrCat("seed ", seed, " variant ", variant);
+      ExpectSame(SumGcFast(problem, state, fast_field, all, true),
+                 SumGcPlain(problem, state, plain_field, all, true), what);
+      const PairSystem error_only = SumGcFast(problem, state, fast_field, all, false);
+      EXPECT_NEAR(error_only.error, SumGcPlain(problem, state, plain_field, all, false).error,
+                  1e-5 * error_only.error);
+    }
+  }
+}
+
+// Pure rotation: the depth does not move the pixel, so the tuned kernel's direction of it is undefined.
+TEST(FactorFmKernel, TunedEqualsPlainWhereDepthHasNoEffect) {
+  const PairScene scene = MakeCavityScene();
+  PairState state = scene.TruePairState();
+  state.target_from_source = Rigid3(ExpSO3({0.02, -0.03, 0.01}), Eigen::Vector3d::Zero());
+  const SampleRange all{0, scene.samples->Size()};
+  const FmProblem problem = MakeFmProblem(scene, false, true);
+  const PairSystem fast = SumFmFast(problem, state, all, true);
+  ExpectSame(fast, SumFmPlain(problem, state, all, true), "rotation");
+  EXPECT_LT(fast.H.col(kSourceScale).norm(), 1e-4 * fast.H.norm());
+}
+
+TEST(FactorFmKernel, DefaultGradientsDifferLittleFromExactOnesOnSmoothMaps) {
+  const PairScene scene = MakeCavityScene();
+  Random random(5);
+  const PairState state = PerturbState(scene.TruePairState(), 0.01, 0.01, random);
+  const SampleRange all{0, scene.samples->Size()};
+  const PairSystem sampled = SumFmPlain(MakeFmProblem(scene, false, true), state, all, true);
+  const PairSystem exact = SumFmPlain(MakeFmProblem(scene, true, true), state, all, true);
+  const double fm_H = RelativeError(sampled.H, exact.H);
+  const double fm_b = RelativeError(sampled.b, exact.b);
+  RecordProperty("fm_hessian_difference", std::to_string(fm_H));
+  RecordProperty("fm_gradient_difference", std::to_string(fm_b));
+  EXPECT_LT(fm_H, 0.15);
+  EXPECT_LT(fm_b, 0.15);
+  const GcProblem gc_sampled = MakeGcProblem(scene, false, true, true);
+  const GcProblem gc_exact = MakeGcProblem(scene, true, true, true);
+  const PairSystem a = SumGcPlain(gc_sampled, state, MakeDepthField<double>(gc_sampled, state), all, true);
+  const PairSystem b = SumGcPlain(gc_exact, state, MakeDepthField<double>(gc_exact, state), all, true);
+  RecordProperty("gc_hessian_difference", std::to_string(RelativeError(a.H, b.H)));
+  EXPECT_LT(RelativeError(a.H, b.H), 0.02);
+}
+
+}  // namespace
+}  // namespace lumen

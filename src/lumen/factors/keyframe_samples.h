@@ -1,0 +1,51 @@
+// The source side of the dense factors: the pixels of a keyframe that are warped into others, with what
+// does not depend on any state. Made once per keyframe and shared by all its factors.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lumen/scene/frame.h"
+
+namespace lumen {
+
+struct KeyframeSamples {
+  std::shared_ptr<const Keyframe> keyframe;
+  std::vector<int> pixels;             // y · width + x at level 0
+  std::vector<double> ray_x, ray_y;    // (x, y, 1) is the ray at depth 1
+  std::vector<float> coarse_features;  // of levels 1 …: [sample][level - 1][channel]
+
+  int Size() const { return static_cast<int>(pixels.size()); }
+  int NumLevels() const { return static_cast<int>(keyframe->frame->features.levels.size()); }
+  int FeatureChannels() const { return keyframe->frame->features.levels[0].FeatureChannels(); }
+  int NumBases() const { return keyframe->depth.NumBases(); }
+  const float* Features(int sample, int level) const {
+    if (level == 0) {
+      const Image<float>& finest = keyframe->frame->features.levels[0].values;
+      return finest.Data() + static_cast<size_t>(pixels[static_cast<size_t>(sample)]) *
+                                 static_cast<size_t>(finest.Channels());
+    }
+    return coarse_features.data() + (static_cast<size_t>(sample) * static_cast<size_t>(NumLevels() - 1) +
+                                     static_cast<size_t>(level - 1)) *
+                                        static_cast<size_t>(FeatureChannels());
+  }
+  const float* Bases(int sample) const {
+    return keyframe->depth.bases.Data() +
+           static_cast<size_t>(pixels[static_cast<size_t>(sample)]) * static_cast<size_t>(NumBases());
+  }
+  float AverageDepth(int sample) const {
+    return keyframe->depth.average.Data()[pixels[static_cast<size_t>(sample)]];
+  }
+};
+
+// At the given pixels, or at all pixels of the eroded mask. Numbers that are not finite in features or
+// depth, and levels that do not fit, break the contract.
+std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(std::shared_ptr<const Keyframe> keyframe);
+std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(std::shared_ptr<const Keyframe> keyframe,
+                                                           const std::vector<Eigen::Vector2i>& pixels);
+
+// Contract checks shared with the target side.
+void CheckFeatures(const Frame& frame);
+void CheckDepth(const Keyframe& keyframe);
+
+}  // namespace lumen

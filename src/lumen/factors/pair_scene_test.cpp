@@ -1,0 +1,277 @@
+#include "lumen/factors/pair_scene_test.h"
+
+#include <cmath>
+
+#include "lumen/factors/bilinear.h"
+#include "lumen/factors/warp.h"
+#include "lumen/image/mask.h"
+#include "lumen/image/pyramid.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr int kChannels = 16;
+
+std::shared_ptr<const View> MakeView(const PairSceneOptions& options) {
+  auto view = std::make_shared<View>();
+  const Camera camera = Camera::FromFieldOfView(65, options.width, options.height);
+  view->camera = *camera.AsPinhole();
+  view->mask = Mask(options.width, options.height, 1, 255);
+  view->eroded_mask = options.whole_image ? view->mask : ErodeMask(view->mask, 6);
+  return view;
+}
+
+// The wall: |x / radii| = 1, seen from inside.
+const Eigen::Vector3d kRadii(1.3, 1.1, 2.2);
+
+double RayLength(const Eigen::Vector3d& origin, const Eigen::Vector3d& direction) {
+  const Eigen::Vector3d o = origin.cwiseQuotient(kRadii);
+  const Eigen::Vector3d d = direction.cwiseQuotient(kRadii);
+  const double a = d.squaredNorm();
+  const double b = o.dot(d);
+  return (-b + std::sqrt(b * b - a * (o.squaredNorm() - 1))) / a;
+}
+
+// Sixteen waves over the surface.
+struct Texture {
+  Eigen::Matrix<double, kChannels, 3> waves;
+  Eigen::Matrix<double, kChannels, 1> phases;
+
+  explicit Texture(Random& random) {
+    for (int c = 0; c < kChannels; ++c) {
+      waves.row(c) = Eigen::RowVector3d(random.Normal(), random.Normal(), random.Normal()).normalized() *
+                     random.Uniform(3, 9);
+      phases[c] = random.Uniform(0, 2 * M_PI);
+    }
+  }
+  Eigen::Matrix<double, kChannels, 1> At(const Eigen::Vector3d& x) const {
+    return 0.7 * (waves * x + phases).array().sin();
+  }
+};
+
+// Cosine waves over the image, each orthogonal to the others and to a constant (so that a code is
+// determined by the depth), or planes over the pixels.
+Image<float> MakeBases(const PairSceneOptions& options, bool affine, Random& random) {
+  Image<float> bases(options.width, options.height, options.num_bases);
+  for (int k = 0; k < options.num_bases; ++k) {
+    const int waves_x = (k + 1) % 4;
+    const int waves_y = (k + 1) / 4;
+    const Eigen::Vector3d plane(random.Normal(0, 0.03), random.Normal(0, 1e-3), random.Normal(0, 1e-3));
+    for (int y = 0; y < options.height; ++y) {
+      for (int x = 0; x < options.width; ++x) {
+        const double wave = std::cos(M_PI * waves_x * (x + 0.5) / options.width) *
+                            std::cos(M_PI * waves_y * (y + 0.5) / options.height);
+        bases(x, y, k) = static_cast<float>(affine ? plane.dot(Eigen::Vector3d(1, x, y)) : 0.15 * wave);
+      }
+    }
+  }
+  return bases;
+}
+
+KeyframeState RandomState(const Rigid3& world_from_camera, const PairSceneOptions& options, Random& random) {
+  KeyframeState state;
+  state.world_from_camera = world_from_camera;
+  state.log_scale = random.Uniform(-0.3, 0.3);
+  state.code.resize(options.num_bases);
+  for (Eigen::Index i = 0; i < state.code.size(); ++i) {
+    state.code[i] = random.Normal(0, options.code_size / std::sqrt(options.num_bases));
+  }
+  return state;
+}
+
+// The average depth with which this state gives the depth wanted.
+DepthBasis BasisForDepth(const Image<double>& depth, Image<float> bases, const KeyframeState& state,
+                         const View& view) {
+  Image<float> average(depth.Width(), depth.Height());
+  for (int y = 0; y < depth.Height(); ++y) {
+    for (int x = 0; x < depth.Width(); ++x) {
+      const double coded = DepthOf(0, bases.Pixel(x, y), 1.0, state.code);
+      average(x, y) = static_cast<float>(depth(x, y) * std::exp(-state.log_scale) - coded);
+    }
+  }
+  return MakeDepthBasis(std::move(average), std::move(bases), view.mask);
+}
+
+std::shared_ptr<const Keyframe> MakeCavityKeyframe(const PairSceneOptions& options, const Texture& texture,
+                                                   std::shared_ptr<const View> view,
+                                                   const KeyframeState& state, Random& random) {
+  Image<double> depth(options.width, options.height);
+  Image<float> features(options.width, options.height, kChannels);
+  const Rigid3& pose = state.world_from_camera;
+  for (int y = 0; y < options.height; ++y) {
+    for (int x = 0; x < options.width; ++x) {
+      const Eigen::Vector3d direction = pose.Rotation() * view->camera.RayAtUnitDepth(x, y);
+      depth(x, y) = RayLength(pose.Translation(), direction);  // the ray has depth 1 along z
+      const auto feature = texture.At(pose.Translation() + depth(x, y) * direction);
+      for (int c = 0; c < kChannels; ++c) features(x, y, c) = static_cast<float>(feature[c]);
+    }
+  }
+  auto frame = std::make_shared<Frame>();
+  frame->features = MakeFeaturePyramid(std::move(features), view->mask, options.levels);
+  frame->view = view;
+  auto keyframe = std::make_shared<Keyframe>();
+  keyframe->depth = BasisForDepth(depth, MakeBases(options, false, random), state, *view);
+  keyframe->frame = frame;
+  return keyframe;
+}
+
+Rigid3 RandomMotion(const PairSceneOptions& options, Random& random) {
+  const auto direction = [&] {
+    return Eigen::Vector3d(random.Normal(), random.Normal(), random.Normal()).normalized();
+  };
+  return {ExpSO3(options.rotation * direction()), options.baseline * direction()};
+}
+
+}  // namespace
+
+FeaturePyramid MakeFeaturePyramid(Image<float> features, const Mask& mask, int levels) {
+  FeaturePyramid pyramid;
+  Mask level_mask = mask;
+  for (const Image<float>& level : MakeMaskedPyramid(std::move(features), mask, levels)) {
+    pyramid.levels.push_back({InterleaveGradients(level, level_mask)});
+    level_mask = DownsampleMask(level_mask);
+  }
+  return pyramid;
+}
+
+PairState PairScene::TruePairState() const {
+  return {TargetFromSource(), source_state.log_scale, target_state.log_scale, source_state.code,
+          target_state.code};
+}
+
+Values PairScene::TrueValues() const {
+  Values values;
+  for (const auto& [id, state] : {std::pair{0, &source_state}, std::pair{1, &target_state}}) {
+    values.Insert(PoseKey(id), state->world_from_camera);
+    values.Insert(LogScaleKey(id), state->log_scale);
+    values.Insert(CodeKey(id), state->code);
+  }
+  return values;
+}
+
+PairScene MakeCavityScene(const PairSceneOptions& options) {
+  Random random(options.seed);
+  const Texture texture(random);
+  PairScene scene;
+  scene.view = MakeView(options);
+  const Rigid3 world_from_source(ExpSO3({0.1, -0.1, 0.2}), {0.05, -0.03, -0.4});
+  scene.source_state = RandomState(world_from_source, options, random);
+  scene.target_state = RandomState(world_from_source * RandomMotion(options, random), options, random);
+  scene.source = MakeCavityKeyframe(options, texture, scene.view, scene.source_state, random);
+  scene.target = MakeCavityKeyframe(options, texture, scene.view, scene.target_state, random);
+  scene.samples = MakeKeyframeSamples(scene.source);
+  return scene;
+}
+
+PairScene MakeAffineScene(const PairSceneOptions& options) {
+  Random random(options.seed);
+  PairScene scene;
+  scene.view = MakeView(options);
+  const Rigid3 world_from_source(ExpSO3({0.3, 0.2, -0.4}), {0.5, -0.2, 0.7});
+  scene.source_state = RandomState(world_from_source, options, random);
+  scene.target_state = RandomState(world_from_source * RandomMotion(options, random), options, random);
+
+  // The target: features a + B uv on every level, depth a plane over the pixels.
+  const Eigen::Matrix<double, kChannels, 3> B = Eigen::Matrix<double, kChannels, 3>::NullaryExpr(
+      [&](Eigen::Index, Eigen::Index column) { return random.Normal(0, column == 0 ? 0.3 : 0.01); });
+  const Eigen::Vector3d depth_plane(1.2, 0.003, -0.002);
+  auto target_frame = std::make_shared<Frame>();
+  target_frame->view = scene.view;
+  for (int level = 0; level < options.levels; ++level) {
+    const double scale = 1 << level;
+    Image<float> map(options.width >> level, options.height >> level, kChannels);
+    for (int y = 0; y < map.Height(); ++y) {
+      for (int x = 0; x < map.Width(); ++x) {
+        const Eigen::Vector3d at(1, scale * (x + 0.5) - 0.5, scale * (y + 0.5) - 0.5);
+        for (int c = 0; c < kChannels; ++c) map(x, y, c) = static_cast<float>(B.row(c).dot(at));
+      }
+    }
+    target_frame->features.levels.push_back(
+        {InterleaveGradients(map, Mask(map.Width(), map.Height(), 1, 255))});
+  }
+  Image<double> target_depth(options.width, options.height);
+  for (int y = 0; y < options.height; ++y) {
+    for (int x = 0; x < options.width; ++x) target_depth(x, y) = depth_plane.dot(Eigen::Vector3d(1, x, y));
+  }
+  auto target = std::make_shared<Keyframe>();
+  target->frame = target_frame;
+  target->depth =
+      BasisForDepth(target_depth, MakeBases(options, true, random), scene.target_state, *scene.view);
+  scene.target = target;
+
+  // The source: along each ray the depth whose warp meets the target's depth there, and its feature.
+  Image<double> source_depth(options.width, options.height);
+  Image<float> source_features(options.width, options.height, kChannels);
+  for (int y = 0; y < options.height; ++y) {
+    for (int x = 0; x < options.width; ++x) {
+      const Eigen::Vector3d ray = scene.view->camera.RayAtUnitDepth(x, y);
+      double depth = 1.2;
+      Eigen::Vector2d uv;
+      for (int step = 0; step < 50; ++step) {
+        const auto point = WarpPoint(scene.TargetFromSource(), ray, depth);
+        Matrix23d uv_by_x;
+        uv = *scene.view->camera.Project(point->x_in_target, &uv_by_x);
+        const double error = point->x_in_target.z() - depth_plane.dot(Eigen::Vector3d(1, uv.x(), uv.y()));
+        depth -= error / (point->x_by_depth.z() - depth_plane.tail<2>().dot(uv_by_x * point->x_by_depth));
+      }
+      source_depth(x, y) = depth;
+      for (int c = 0; c < kChannels; ++c) {
+        source_features(x, y, c) = static_cast<float>(B.row(c).dot(Eigen::Vector3d(1, uv.x(), uv.y())));
+      }
+    }
+  }
+  auto source_frame = std::make_shared<Frame>();
+  source_frame->view = scene.view;
+  source_frame->features = MakeFeaturePyramid(source_features, scene.view->mask, options.levels);
+  auto source = std::make_shared<Keyframe>();
+  source->frame = source_frame;
+  source->depth =
+      BasisForDepth(source_depth, MakeBases(options, false, random), scene.source_state, *scene.view);
+  scene.source = source;
+  auto samples = std::make_shared<KeyframeSamples>(*MakeKeyframeSamples(scene.source));
+  // A smoothed warp is not affine: give the coarse levels the exact feature, as the target has it.
+  for (int i = 0; i < samples->Size(); ++i) {
+    for (int level = 1; level < options.levels; ++level) {
+      std::copy_n(samples->Features(i, 0), kChannels, const_cast<float*>(samples->Features(i, level)));
+    }
+  }
+  scene.samples = samples;
+  return scene;
+}
+
+std::vector<Match> MakeTrueMatches(const PairScene& scene, int count, Random& random) {
+  std::vector<Match> matches;
+  const PairState truth = scene.TruePairState();
+  const double scale = std::exp(truth.source_log_scale);
+  while (static_cast<int>(matches.size()) < count) {
+    const int sample = static_cast<int>(random.UniformInt(0, scene.samples->Size() - 1));
+    const int pixel = scene.samples->pixels[static_cast<size_t>(sample)];
+    Match match;
+    match.source = {pixel % scene.view->mask.Width(), pixel / scene.view->mask.Width()};
+    const Eigen::Vector3d ray = scene.view->camera.RayAtUnitDepth(match.source.x(), match.source.y());
+    const double depth =
+        DepthOf(scene.samples->AverageDepth(sample), scene.samples->Bases(sample), scale, truth.source_code);
+    const auto point = WarpPoint(truth.target_from_source, ray, depth);
+    if (!point) continue;
+    match.target = *scene.view->camera.Project(point->x_in_target);
+    match.weight = random.Uniform(0.5, 1.5);
+    if (IsContent(scene.view->mask, match.target)) matches.push_back(match);
+  }
+  return matches;
+}
+
+PairState PerturbState(const PairState& state, double pose, double depth, Random& random) {
+  PairState moved = state;
+  Vector6d tangent;
+  for (int i = 0; i < 6; ++i) tangent[i] = random.Normal(0, pose);
+  moved.target_from_source = state.target_from_source.Retract(tangent);
+  moved.source_log_scale += random.Normal(0, depth);
+  moved.target_log_scale += random.Normal(0, depth);
+  for (Eigen::VectorXd* code : {&moved.source_code, &moved.target_code}) {
+    for (Eigen::Index i = 0; i < code->size(); ++i) (*code)[i] += random.Normal(0, depth);
+  }
+  return moved;
+}
+
+}  // namespace lumen

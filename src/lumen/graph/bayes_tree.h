@@ -1,0 +1,102 @@
+// A Bayes tree: the square-root information of a graph, factored into cliques p(frontals | separator),
+// so that a change re-eliminates only the cliques it concerns and those above them (Kaess et al., iSAM2).
+// Variables are known by slot here; what they mean is the smoother's business.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <vector>
+
+#include "lumen/graph/normal_block.h"
+
+namespace lumen {
+
+// A quadratic term over slots; no slots: taken out.
+struct LinearFactor {
+  std::vector<int> slots;
+  NormalBlock block;
+};
+
+struct TreeChange {
+  std::vector<int> touched;      // variables of terms that are new, changed or gone
+  std::vector<int> moved;        // variables whose tangents now start at another point
+  std::vector<int> new_factors;  // indices of terms not in the tree yet
+  std::vector<int> keep_last;    // variables to eliminate last: where the next change is expected
+};
+
+struct EliminationSummary {
+  int variables = 0;
+  int cliques = 0;
+  int regularized = 0;  // cliques that were singular and got a small damping
+};
+
+class BayesTree {
+ public:
+  int AddVariable(int dimension);
+  int NumVariables() const { return static_cast<int>(variables_.size()); }
+
+  EliminationSummary Reeliminate(const TreeChange& change, const std::vector<LinearFactor>& factors);
+  // Back-substitution below what was re-eliminated last; goes on into a clique only while a variable of
+  // its separator changed by more than `wildfire` since the clique last saw it. Returns the solved slots.
+  std::vector<int> Solve(double wildfire);
+
+  // The solution H δ = -b, per slot.
+  Eigen::Map<const Eigen::VectorXd> Delta(int slot) const;
+  void ResetDelta(int slot);
+
+  // The joint covariance (H⁻¹) of some variables, one after the other.
+  Eigen::MatrixXd JointCovariance(const std::vector<int>& slots) const;
+
+ private:
+  struct Variable {
+    int dimension = 0;
+    int offset = 0;  // in delta_
+    int clique = -1;
+    int position = 0;         // scratch: its place in the elimination or in a frontal matrix
+    int64_t changed_at = -1;  // the last solve in which it changed beyond the wildfire threshold
+  };
+  struct Clique {
+    std::vector<int> frontals, separator;  // slots
+    Eigen::MatrixXd L;                     // Cholesky factor of the frontals' block
+    Eigen::MatrixXd W;                     // L⁻¹ H(frontals, separator)
+    Eigen::VectorXd y;                     // L⁻¹ b(frontals)
+    Eigen::MatrixXd marginal_H;            // what elimination leaves to the separator
+    Eigen::VectorXd marginal_b;
+    int parent = -1;
+    std::vector<int> children;
+    std::vector<int> factors;  // terms whose first eliminated variable is one of the frontals
+    bool is_new = false;
+    bool is_marked = false;
+  };
+  struct Detached {
+    std::vector<int> variables, factors, orphans;
+  };
+
+  void MarkUp(int clique, std::vector<int>& marked);
+  void MarkSubtreeWith(int slot, std::vector<int>& marked);
+  Detached Detach(const TreeChange& change, const std::vector<LinearFactor>& factors);
+  std::vector<int> BuildCliques(const Detached& top, const TreeChange& change,
+                                const std::vector<LinearFactor>& factors);
+  void Attach(const Detached& top, const std::vector<LinearFactor>& factors);
+  bool EliminateClique(Clique& clique, const std::vector<LinearFactor>& factors);
+  void SolveClique(Clique& clique, double wildfire);
+  int FirstEliminated(const std::vector<int>& slots) const;
+  int NewClique();
+  int DimensionOf(const std::vector<int>& slots) const;
+  Eigen::VectorXd GatherDelta(const std::vector<int>& slots) const;
+
+  Variable& At(int slot) { return variables_[static_cast<size_t>(slot)]; }
+  const Variable& At(int slot) const { return variables_[static_cast<size_t>(slot)]; }
+  Clique& CliqueAt(int index) { return cliques_[static_cast<size_t>(index)]; }
+  const Clique& CliqueAt(int index) const { return cliques_[static_cast<size_t>(index)]; }
+
+  std::vector<Variable> variables_;
+  std::vector<Clique> cliques_;
+  std::vector<int> free_cliques_;
+  std::vector<int> new_roots_;
+  std::vector<double> delta_;
+  std::vector<double> seen_delta_;  // what the cliques below have been solved with
+  int64_t solves_ = 0;
+};
+
+}  // namespace lumen

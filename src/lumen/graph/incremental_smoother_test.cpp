@@ -1,0 +1,378 @@
+#include "lumen/graph/incremental_smoother.h"
+
+#include <gtest/gtest.h>
+
+#include "lumen/base/error.h"
+#include "lumen/graph/elimination_order.h"
+#include "lumen/graph/normal_system.h"
+#include "lumen/graph/sample_factors_test.h"
+
+namespace lumen {
+namespace {
+
+SmootherOptions Exact() {
+  SmootherOptions options;
+  options.relinearize = {.pose = 0, .log_scale = 0, .code = 0};
+  options.wildfire = 0;
+  return options;
+}
+
+LevenbergMarquardtOptions TightBatch() {
+  LevenbergMarquardtOptions options;
+  options.max_iterations = 200;
+  options.min_damping = 1e-15;
+  options.max_damping = 1e6;
+  options.damping_increase = 10;
+  options.reuse_error_change = 0;
+  options.gradient_tolerance = 1e-12;
+  options.step_ratio_tolerance = 1e-13;
+  return options;
+}
+
+void Converge(IncrementalSmoother& smoother, double tolerance = 1e-10) {
+  SmootherSummary summary;
+  for (int i = 0; i < 60; ++i) {
+    summary = smoother.Update();
+    if (summary.largest_step < tolerance) return;
+  }
+  ADD_FAILURE() << "no convergence: last step " << summary.largest_step << ", " << ToString(summary.status);
+}
+
+double LargestDifference(const Values& a, const Values& b) {
+  double largest = 0;
+  for (const Key& key : a.Keys()) largest = std::max(largest, Local(a.At(key), b.At(key)).norm());
+  return largest;
+}
+
+// A random graph that grows: poses with scales and codes, chained and with loops, measured with noise.
+class RandomGraph {
+ public:
+  explicit RandomGraph(uint64_t seed) : random_(seed) {}
+
+  SmootherChange Grow() {
+    SmootherChange change;
+    const int64_t id = count_++;
+    const Rigid3 pose =
+        id == 0 ? Rigid3() : truth_.Pose(PoseKey(id - 1)) * Rigid3::Exp(RandomTangent(random_, 0.3));
+    AddVariable(PoseKey(id), pose, change);
+    AddVariable(LogScaleKey(id), random_.Normal(0, 0.3), change);
+    AddVariable(CodeKey(id), RandomVector(random_, 3, 0.5), change);
+    change.new_factors.push_back(
+        std::make_shared<BentFactor>(std::vector<Key>{CodeKey(id), LogScaleKey(id)}, truth_, random_));
+    if (id == 0) change.new_factors.push_back(std::make_shared<AnchorFactor>(PoseKey(0), pose, 10));
+    if (id > 0) Connect(id, id - 1, change);
+    if (id > 2 && random_.Chance(0.5)) Connect(id, random_.UniformInt(0, id - 2), change);
+    return change;
+  }
+
+  Value Disturbed(const Key& key, double scale) {
+    const Value& value = truth_.At(key);
+    return Retract(value, RandomVector(random_, Dimension(value), scale));
+  }
+  int64_t Count() const { return count_; }
+  Random& GetRandom() { return random_; }
+
+ private:
+  void AddVariable(const Key& key, Value truth, SmootherChange& change) {
+    truth_.Insert(key, std::move(truth));
+    change.new_values.Insert(key, Disturbed(key, 0.05));
+  }
+
+  void Connect(int64_t a, int64_t b, SmootherChange& change) {
+    const Rigid3 b_from_a = truth_.Pose(PoseKey(b)).Inverse() * truth_.Pose(PoseKey(a));
+    change.new_factors.push_back(std::make_shared<BetweenFactor>(
+        PoseKey(a), PoseKey(b), b_from_a.Retract(RandomTangent(random_, 0.02)), 2.0));
+    change.new_factors.push_back(std::make_shared<BentFactor>(
+        std::vector<Key>{LogScaleKey(a), CodeKey(b), LogScaleKey(b)}, truth_, random_));
+  }
+
+  Random random_;
+  Values truth_;
+  int64_t count_ = 0;
+};
+
+// Runs a smoother over a random graph; keeps the factors that are alive beside it.
+struct SmoothedGraph {
+  RandomGraph graph;
+  IncrementalSmoother smoother;
+  std::map<FactorId, FactorPtr> alive;
+
+  SmoothedGraph(uint64_t seed, const SmootherOptions& options) : graph(seed), smoother(options) {}
+
+  SmootherSummary Apply(const SmootherChange& change) {
+    const SmootherSummary summary = smoother.Update(change);
+    for (size_t i = 0; i < change.new_factors.size(); ++i) {
+      alive[summary.new_factor_ids[i]] = change.new_factors[i];
+    }
+    for (const FactorId id : change.removed_factors) alive.erase(id);
+    return summary;
+  }
+  FactorGraph Factors() const {
+    FactorGraph factors;
+    for (const auto& [_, factor] : alive) factors.push_back(factor);
+    return factors;
+  }
+};
+
+// Takes out a few factors that are not the only tie of a keyframe: the second ties of loops.
+std::vector<FactorId> SomeLoopFactors(const SmoothedGraph& graph) {
+  std::vector<FactorId> ids;
+  for (const auto& [id, factor] : graph.alive) {
+    const int64_t distance = std::abs(factor->Keys().front().id - factor->Keys().back().id);
+    if (distance > 1 && factor->Keys().size() == 2 && ids.size() < 2) ids.push_back(id);
+  }
+  return ids;
+}
+
+TEST(Smoother, EqualsTheBatchSolutionOnAHundredGraphsWithLoopsRemovalAndReinitialisation) {
+  int removed = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    SmoothedGraph run(seed, Exact());
+    for (int i = 0; i < 12; ++i) run.Apply(run.graph.Grow());
+    SmootherChange change;
+    change.removed_factors = SomeLoopFactors(run);
+    removed += static_cast<int>(change.removed_factors.size());
+    for (int i = 0; i < 3; ++i) {
+      const int64_t id = run.graph.GetRandom().UniformInt(1, run.graph.Count() - 1);
+      for (const Key& key : {PoseKey(id), CodeKey(id)}) {
+        if (!change.reinitialized.Contains(key)) {
+          change.reinitialized.Insert(key, run.graph.Disturbed(key, 0.2));
+        }
+      }
+    }
+    run.Apply(change);
+    run.Apply(run.graph.Grow());
+    Converge(run.smoother);
+
+    Values batch = run.smoother.Estimate();
+    for (const Key& key : batch.Keys()) batch.Set(key, run.graph.Disturbed(key, 0.02));
+    MinimizeLevenbergMarquardt(run.Factors(), TightBatch(), batch);
+    ASSERT_LT(LargestDifference(run.smoother.Estimate(), batch), 1e-8) << "seed " << seed;
+  }
+  EXPECT_GT(removed, 50);
+}
+
+TEST(Smoother, StaysNearTheBatchSolutionWithThePapersThresholds) {
+  SmoothedGraph run(7, {});
+  for (int i = 0; i < 30; ++i) run.Apply(run.graph.Grow());
+  for (int i = 0; i < 10; ++i) run.Apply({});
+  Values batch = run.smoother.Estimate();
+  MinimizeLevenbergMarquardt(run.Factors(), TightBatch(), batch);
+  EXPECT_LT(LargestDifference(run.smoother.Estimate(), batch), 5e-3);
+}
+
+TEST(Smoother, EvaluatesOnlyFactorsThatTouchWhatMoved) {
+  SmoothedGraph run(3, {});
+  for (int i = 0; i < 40; ++i) run.Apply(run.graph.Grow());
+  for (int i = 0; i < 20; ++i) run.Apply({});
+  SmootherSummary settled = run.Apply({});
+  EXPECT_EQ(settled.evaluated_factors, 0);
+  EXPECT_EQ(settled.relinearized_variables, 0);
+  EXPECT_EQ(settled.eliminated_variables, 0);
+  EXPECT_EQ(settled.solved_variables, 0);
+
+  // Pushing one code aside concerns its own factors; what follows concerns what moved, not the graph.
+  SmootherChange push;
+  push.reinitialized.Insert(CodeKey(20),
+                            Retract(run.smoother.Estimate(CodeKey(20)), Eigen::Vector3d(0.3, 0, 0)));
+  const SmootherSummary pushed = run.Apply(push);
+  int touching = 0;
+  for (const auto& [_, factor] : run.alive) {
+    for (const Key& key : factor->Keys()) touching += key == CodeKey(20) ? 1 : 0;
+  }
+  EXPECT_GE(pushed.evaluated_factors, touching);
+  EXPECT_LE(pushed.evaluated_factors, touching + 12);
+  EXPECT_GT(static_cast<int>(run.alive.size()), 100);
+}
+
+TEST(Smoother, CountsAreThoseOfTheFactorsTouched) {
+  // Two keyframes far apart, tied by nothing: moving one never evaluates the other's factors.
+  Random random(1);
+  IncrementalSmoother smoother;
+  SmootherChange change;
+  for (const int64_t id : {0, 1}) {
+    change.new_values.Insert(PoseKey(id), Rigid3());
+    change.new_factors.push_back(
+        std::make_shared<AnchorFactor>(PoseKey(id), Rigid3::Exp(RandomTangent(random, 0.1))));
+  }
+  EXPECT_EQ(smoother.Update(change).evaluated_factors, 4);  // both new, both moved
+  Converge(smoother, 1e-4);
+  SmootherChange again;
+  again.reinitialized.Insert(PoseKey(1), Rigid3());
+  EXPECT_EQ(smoother.Update(again).evaluated_factors, 2);  // put elsewhere, then moved back
+}
+
+TEST(Smoother, AddingToALongChainTouchesNoMoreThanAddingToAShortOne) {
+  Random random(4);
+  IncrementalSmoother smoother;
+  std::map<int64_t, SmootherSummary> at;
+  for (int64_t id = 0; id <= 800; ++id) {
+    const ChainLink link = MakeChainLink(id, random);
+    at[id] = smoother.Update({.new_values = link.values, .new_factors = link.factors});
+  }
+  for (const int64_t id : {50, 200, 800}) {
+    EXPECT_EQ(at[id].evaluated_factors, 5) << id;
+    EXPECT_LE(at[id].eliminated_variables, at[50].eliminated_variables) << id;
+    EXPECT_LE(at[id].solved_variables, at[50].solved_variables + 6) << id;
+    EXPECT_LE(at[id].eliminated_variables, 3 * 10) << id;
+  }
+}
+
+TEST(Smoother, CovariancesEqualTheDenseInverse) {
+  SmoothedGraph run(11, Exact());
+  for (int i = 0; i < 15; ++i) run.Apply(run.graph.Grow());
+  Converge(run.smoother);
+  const Values values = run.smoother.Estimate();
+  NormalSystem system(run.Factors(), values);
+  system.Assemble(LinearizeAll(run.Factors(), values));
+  const Eigen::MatrixXd dense = system.DenseHessian().inverse();
+  const std::vector<Key> chosen{PoseKey(3), CodeKey(14), LogScaleKey(0), PoseKey(9)};
+  const BlockLayout picked(chosen, values);
+  Eigen::MatrixXd expected(picked.TotalDimension(), picked.TotalDimension());
+  for (int i = 0; i < picked.Size(); ++i) {
+    for (int j = 0; j < picked.Size(); ++j) {
+      const int a = system.Layout().IndexOf(chosen[static_cast<size_t>(i)]);
+      const int b = system.Layout().IndexOf(chosen[static_cast<size_t>(j)]);
+      expected.block(picked.Offset(i), picked.Offset(j), picked.Dimension(i), picked.Dimension(j)) =
+          dense.block(system.Layout().Offset(a), system.Layout().Offset(b), picked.Dimension(i),
+                      picked.Dimension(j));
+    }
+  }
+  const Eigen::MatrixXd covariance = run.smoother.MarginalCovariance(chosen);
+  EXPECT_LT((covariance - expected).norm(), 1e-8 * expected.norm());
+  EXPECT_LT((run.smoother.MarginalCovariance({PoseKey(9)}) - expected.bottomRightCorner(6, 6)).norm(),
+            1e-8 * expected.norm());
+}
+
+// r = atan(x) far from its minimum: a full Gauss–Newton step overshoots without end.
+class AtanFactor : public ResidualFactor {
+ public:
+  explicit AtanFactor(Key key) : ResidualFactor({key}) {}
+
+ protected:
+  Eigen::VectorXd Residual(const Values& values, Eigen::MatrixXd* jacobian) const override {
+    const double x = values.LogScale(Keys()[0]);
+    if (jacobian != nullptr) *jacobian = Eigen::MatrixXd::Constant(1, 1, 1 / (1 + x * x));
+    return Eigen::VectorXd::Constant(1, std::atan(x));
+  }
+};
+
+TEST(Smoother, ShortensAStepThatWouldRaiseTheError) {
+  IncrementalSmoother smoother;
+  SmootherChange change;
+  change.new_values.Insert(LogScaleKey(0), 5.0);
+  change.new_factors.push_back(std::make_shared<AtanFactor>(LogScaleKey(0)));
+  const SmootherSummary first = smoother.Update(change);
+  EXPECT_EQ(first.status, SmootherStatus::kStepShortened);
+  EXPECT_LT(first.step_fraction, 1);
+  EXPECT_GT(first.trial_evaluations, 0);
+  for (int i = 0; i < 20; ++i) smoother.Update();
+  EXPECT_NEAR(std::get<double>(smoother.Estimate(LogScaleKey(0))), 0, 1e-3);
+}
+
+TEST(Smoother, DropsAStepThatNoLengthMakesGood) {
+  // A Jacobian of the wrong sign: whatever the length, the error rises.
+  class Uphill : public ResidualFactor {
+   public:
+    Uphill() : ResidualFactor({LogScaleKey(0)}) {}
+
+   protected:
+    Eigen::VectorXd Residual(const Values& values, Eigen::MatrixXd* jacobian) const override {
+      if (jacobian != nullptr) *jacobian = Eigen::MatrixXd::Constant(1, 1, -1e-4);
+      return Eigen::VectorXd::Constant(1, values.LogScale(LogScaleKey(0)));
+    }
+  };
+  IncrementalSmoother smoother;
+  SmootherChange change;
+  change.new_values.Insert(LogScaleKey(0), 2.0);
+  change.new_factors.push_back(std::make_shared<Uphill>());
+  const SmootherSummary summary = smoother.Update(change);
+  EXPECT_EQ(summary.status, SmootherStatus::kStepDropped);
+  EXPECT_EQ(summary.step_fraction, 0);
+  EXPECT_EQ(std::get<double>(smoother.Estimate(LogScaleKey(0))), 2.0);
+}
+
+TEST(Smoother, OneBadFactorDoesNotWreckTheMapAndCanBeTakenOutAgain) {
+  SmoothedGraph run(5, Exact());
+  for (int i = 0; i < 20; ++i) run.Apply(run.graph.Grow());
+  Converge(run.smoother);
+  const Values before = run.smoother.Estimate();
+  SmootherChange bad;  // a false loop: far away and turned around
+  bad.new_factors.push_back(std::make_shared<BetweenFactor>(
+      PoseKey(2), PoseKey(18), Rigid3(ExpSO3({0, 2.5, 0}), Eigen::Vector3d(30, 0, 0)), 1.0));
+  const SmootherSummary summary = run.Apply(bad);
+  for (int i = 0; i < 3; ++i) EXPECT_LE(run.Apply({}).error, 1.06 * summary.error);
+  run.Apply({.removed_factors = summary.new_factor_ids});
+  Converge(run.smoother);
+  EXPECT_LT(LargestDifference(before, run.smoother.Estimate()), 1e-7);
+}
+
+TEST(Smoother, VariableWithoutInformationHoldsStillAndIsReported) {
+  IncrementalSmoother smoother;
+  SmootherChange change;
+  change.new_values.Insert(PoseKey(0), Rigid3());
+  change.new_values.Insert(PoseKey(1), Rigid3(Eigen::Quaterniond::Identity(), {1, 2, 3}));
+  change.new_factors.push_back(std::make_shared<BetweenFactor>(PoseKey(0), PoseKey(1), Rigid3()));
+  const SmootherSummary summary = smoother.Update(change);  // nothing anchors the two
+  EXPECT_GT(summary.singular_cliques, 0);
+  for (int i = 0; i < 10; ++i) smoother.Update();
+  const Values values = smoother.Estimate();
+  EXPECT_LT(values.Pose(PoseKey(0)).Local(values.Pose(PoseKey(1))).norm(), 1e-2);
+}
+
+TEST(Smoother, BrokenContractsLeaveItAsItWas) {
+  SmoothedGraph run(6, {});
+  for (int i = 0; i < 4; ++i) run.Apply(run.graph.Grow());
+  const size_t factors = run.smoother.NumFactors();
+  SmootherChange unknown;
+  unknown.new_values.Insert(PoseKey(100), Rigid3());
+  unknown.new_factors.push_back(std::make_shared<BetweenFactor>(PoseKey(100), PoseKey(101), Rigid3()));
+  EXPECT_THROW(run.smoother.Update(unknown), ContractError);
+  EXPECT_FALSE(run.smoother.Contains(PoseKey(100)));
+  EXPECT_THROW(run.smoother.Update({.removed_factors = {999}}), ContractError);
+  EXPECT_THROW(run.smoother.Update({.removed_factors = {0, 0}}), ContractError);
+  SmootherChange twice;
+  twice.new_values.Insert(PoseKey(0), Rigid3());
+  EXPECT_THROW(run.smoother.Update(twice), ContractError);
+  SmootherChange absent;
+  absent.reinitialized.Insert(PoseKey(50), Rigid3());
+  EXPECT_THROW(run.smoother.Update(absent), ContractError);
+  EXPECT_THROW(run.smoother.Estimate(PoseKey(50)), ContractError);
+  EXPECT_THROW(run.smoother.MarginalCovariance({PoseKey(50)}), ContractError);
+  EXPECT_EQ(run.smoother.NumFactors(), factors);
+  EXPECT_EQ(run.smoother.NumVariables(), 12U);
+  run.Apply({.removed_factors = {0}});
+  EXPECT_EQ(run.smoother.NumFactors(), factors - 1);
+}
+
+TEST(Smoother, ResultDoesNotDependOnThreads) {
+  SmootherOptions threaded;
+  threaded.threads = 3;
+  SmoothedGraph one(8, {});
+  SmoothedGraph three(8, threaded);
+  for (int i = 0; i < 15; ++i) {
+    one.Apply(one.graph.Grow());
+    three.Apply(three.graph.Grow());
+  }
+  const Values a = one.smoother.Estimate();
+  const Values b = three.smoother.Estimate();
+  for (int64_t id = 0; id < 15; ++id) {
+    EXPECT_EQ(a.Pose(PoseKey(id)).Matrix(), b.Pose(PoseKey(id)).Matrix());
+    EXPECT_EQ(a.Code(CodeKey(id)), b.Code(CodeKey(id)));
+  }
+}
+
+TEST(SmootherEliminationOrder, EliminatesLeavesFirstAndKeptVariablesLast) {
+  // A star with centre 0 and leaves 1 … 4: leaves first gives no fill.
+  EliminationProblem star;
+  star.dimensions = {1, 1, 1, 1, 1};
+  star.cliques = {{0, 1}, {0, 2}, {0, 3}, {0, 4}};
+  star.is_last = {0, 0, 1, 0, 0};
+  const std::vector<EliminationStep> steps = OrderElimination(star);
+  ASSERT_EQ(steps.size(), 5U);
+  EXPECT_EQ(steps.back().variable, 2);
+  for (const EliminationStep& step : steps) EXPECT_LE(step.neighbours.size(), 1U);
+}
+
+}  // namespace
+}  // namespace lumen
