@@ -1,6 +1,9 @@
 #include "lumen/scene/frame.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "lumen/image/mask.h"
 
 namespace lumen {
 
@@ -34,6 +37,21 @@ DepthImage ComputeDepth(const DepthBasis& basis, double log_scale, const Eigen::
     for (int x = 0; x < depth.Width(); ++x) depth(x, y) = basis.DepthAt(x, y, log_scale, code);
   }
   return depth;
+}
+
+std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& input_mask, int erosion) {
+  LUMEN_CHECK(input_camera.AsPinhole() != nullptr && SameSize(input_camera, input_mask));
+  View view;
+  view.camera = input_camera.AsPinhole()->Scaled(0.5, 0.5);
+  view.mask = Mask(input_mask.Width() / 2, input_mask.Height() / 2);
+  for (int y = 0; y < view.mask.Height(); ++y) {
+    for (int x = 0; x < view.mask.Width(); ++x) {
+      view.mask(x, y) = std::min(std::min(input_mask(2 * x, 2 * y), input_mask(2 * x + 1, 2 * y)),
+                                 std::min(input_mask(2 * x, 2 * y + 1), input_mask(2 * x + 1, 2 * y + 1)));
+    }
+  }
+  view.eroded_mask = ErodeMask(view.mask, erosion);
+  return std::make_shared<const View>(std::move(view));
 }
 
 }  // namespace lumen

@@ -56,6 +56,10 @@ struct View {
   Mask eroded_mask;  // content away from the border: where samples and matches are taken
 };
 
+// From the camera and mask of the input frames, which are twice the size of the feature maps. A pixel is
+// content where all four of its fine ones are. `erosion` pixels are taken off for the eroded mask.
+std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& input_mask, int erosion = 6);
+
 struct Frame {
   int64_t index = 0;
   double time = 0;

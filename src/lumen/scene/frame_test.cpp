@@ -28,5 +28,17 @@ TEST(DepthBasis, CodeOfAnotherLengthBreaksTheContract) {
   EXPECT_THROW(ComputeDepth(basis, 0, Eigen::VectorXd::Zero(3)), ContractError);
 }
 
+TEST(View, HasHalfTheCameraAndOnlyWholeContent) {
+  Mask mask(32, 24, 1, 255);
+  mask(5, 5) = 0;
+  const auto view = MakeView(Camera::FromFieldOfView(77, 32, 24), mask, 2);
+  EXPECT_EQ(view->mask.Width(), 16);
+  EXPECT_EQ(view->mask(2, 2), 0);
+  EXPECT_EQ(view->mask(3, 2), 255);
+  EXPECT_DOUBLE_EQ(view->camera.cx, 7.5);
+  EXPECT_EQ(view->eroded_mask(1, 8), 0);
+  EXPECT_EQ(view->eroded_mask(2, 8), 255);
+}
+
 }  // namespace
 }  // namespace lumen

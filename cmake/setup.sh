@@ -1,0 +1,58 @@
+# Shared by ./check and ./demo: which packages are needed, how they are installed, how presets are built.
+# Sourced, not run.
+
+BUILD_PACKAGES=(build-essential cmake ninja-build ccache git libeigen3-dev libpng-dev libspdlog-dev
+                libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev)
+CHECK_PACKAGES=(libgtest-dev clang-format)
+FULL_PACKAGES=(clang-tidy libbenchmark-dev)
+
+say() { printf '\n== %s\n' "$*"; }
+
+# install_missing PACKAGE…: says what it will install, then installs it; silent when all is there.
+install_missing() {
+  local missing=() package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true)" = "install ok installed" ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  if ! command -v apt-get >/dev/null || ! grep -qiE '^(ID|ID_LIKE)=.*debian' /etc/os-release 2>/dev/null; then
+    echo "this system is not Debian: please install the equivalents of: ${missing[*]}" >&2
+    exit 2
+  fi
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "not root and no sudo: please install: ${missing[*]}" >&2; exit 2; }
+    sudo=(sudo)
+  fi
+  say "installing: ${missing[*]}"
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build PRESET [cmake arguments…]
+build() {
+  say "build: $1"
+  local log
+  log=$(mktemp)
+  if ! cmake --preset "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  grep -E '^-- Lumen' "$log" || true
+  rm -f "$log"
+  cmake --build --preset "$1" -- -j"$(nproc)" --quiet
+}
+
+run_tests() {
+  say "tests: $1"
+  ctest --preset "$1" -j"$(nproc)" --progress
+}
+
+# Keeps, of the files named on stdin, those the preset compiles (parts may be missing for want of a library).
+only_compiled() {
+  local file
+  while read -r file; do
+    grep -q "$file" "build/$1/compile_commands.json" && echo "$file"
+  done
+}

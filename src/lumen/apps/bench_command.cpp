@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+#include "lumen/apps/app.h"
+#include "lumen/apps/model_path.h"
+#include "lumen/base/file.h"
+#include "lumen/base/json.h"
+#include "lumen/base/parallel.h"
+#include "lumen/base/random.h"
+#include "lumen/base/timer.h"
+#include "lumen/base/version.h"
+#include "lumen/image/gemm_kernel.h"
+#include "lumen/network/torch_backend.h"
+#include "lumen/scene/matching.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr double kSecondsPerNumber = 1.0;
+
+// Best of many: what the machine can do when nothing disturbs it.
+template <typename Work>
+double BestMs(const Work& work) {
+  work();  // warms caches and buffers
+  double best = 1e30;
+  const Stopwatch total;
+  for (int runs = 0; runs < 3 || total.ElapsedMs() < 1000 * kSecondsPerNumber; ++runs) {
+    const Stopwatch watch;
+    work();
+    best = std::min(best, watch.ElapsedMs());
+  }
+  return best;
+}
+
+InputFrame TestFrame(const NetworkSpec& spec) {
+  Random random(1);
+  InputFrame frame{0, 0.0, RgbImage(spec.input_width, spec.input_height, 3)};
+  for (size_t i = 0; i < frame.image.Size(); ++i)
+    frame.image.Data()[i] = static_cast<uint8_t>(random.NextBits());
+  return frame;
+}
+
+struct NetworkTimes {
+  double feature_ms = 0, depth_ms = 0, average_depth_ms = 0;
+};
+
+NetworkTimes TimePriors(Priors& priors, const InputFrame& frame) {
+  NetworkTimes times;
+  times.feature_ms = BestMs([&] { priors.ComputeFeatures(frame); });
+  times.average_depth_ms = BestMs([&] { priors.ComputeAverageDepth(frame); });
+  // The whole depth network: a fresh trunk each time.
+  times.depth_ms = BestMs([&] {
+    priors.ComputeAverageDepth(frame);
+    priors.ComputeDepthBasis(frame);
+  });
+  return times;
+}
+
+double TimeMatching(Priors& priors, const InputFrame& frame) {
+  const FeaturePyramid features = priors.ComputeFeatures(frame);
+  const Mask mask(features.descriptors.Width(), features.descriptors.Height(), 1, 255);
+  const auto keypoints = SampleKeypoints(mask, 256, 1);
+  const DescriptorIndex index(features.descriptors, mask);
+  return BestMs([&] {
+    MatchDescriptors({features.descriptors, &index}, keypoints, {features.descriptors, &index});
+  });
+}
+
+void PrintRow(const std::string& name, double value, const char* unit) {
+  std::printf("%-34s %8.2f %s\n", name.c_str(), value, unit);
+}
+
+Json RunBenchmarks(const std::string& given_model) {
+  const auto path = FindModel(given_model);
+  const Model model = path ? LoadModel(*path) : MakeRandomModel(1);
+  const Mask mask(model.depth.input_width, model.depth.input_height, 1, 255);
+  const InputFrame frame = TestFrame(model.depth);
+  const int cores = AvailableCores();
+  Json result;
+  result["version"] = Version();
+  result["kernel"] = BestGemmKernel().name;
+  result["cores"] = cores;
+
+  EnginePriors one(model, mask, {.threads = 1});
+  const NetworkTimes single = TimePriors(one, frame);
+  result["feature_network_ms"] = single.feature_ms;
+  result["depth_network_ms"] = single.depth_ms;
+  result["average_depth_ms"] = single.average_depth_ms;
+  if (cores > 1) {
+    EnginePriors two(model, mask, {.threads = 2});
+    const NetworkTimes pair = TimePriors(two, frame);
+    result["feature_network_2_threads_ms"] = pair.feature_ms;
+    result["depth_network_2_threads_ms"] = pair.depth_ms;
+  }
+  result["matching_ms"] = TimeMatching(one, frame);
+  if (const TorchBackend* torch = FindTorchBackend()) {
+    const NetworkTimes times = TimePriors(*torch->MakePriors(model, mask, {.threads = 1}, "cpu"), frame);
+    // Torch has no cheaper way to the bases than the whole network: its time is that of one call.
+    const double torch_depth = times.average_depth_ms;
+    result["torch_version"] = torch->Version();
+    result["torch_feature_network_ms"] = times.feature_ms;
+    result["torch_depth_network_ms"] = torch_depth;
+    result["speedup_over_torch"] = (times.feature_ms + torch_depth) / (single.feature_ms + single.depth_ms);
+    if (torch->HaveCuda()) {
+      const NetworkTimes gpu = TimePriors(*torch->MakePriors(model, mask, {.threads = 1}, "cuda"), frame);
+      result["cuda_feature_network_ms"] = gpu.feature_ms;
+      result["cuda_depth_network_ms"] = gpu.average_depth_ms;
+    }
+  }
+  // An ordinary frame needs features, an average depth and matches; the other core maps.
+  const double frame_ms = single.feature_ms + single.average_depth_ms + result["matching_ms"].AsDouble();
+  result["expected_fps"] = 1000.0 / frame_ms;
+  return result;
+}
+
+void RunBench(const std::string& model, const std::filesystem::path& json) {
+  const Json result = RunBenchmarks(model);
+  for (const auto& [name, value] : result.AsObject()) {
+    if (name == "expected_fps")
+      PrintRow("expected frame rate", value.AsDouble(), "frames/s (networks and matching, one core)");
+    else if (value.IsNumber() && !value.IsInteger())
+      PrintRow(name, value.AsDouble(), EndsWith(name, "_ms") ? "ms" : "x");
+    else
+      std::printf("%-34s %8s\n", name.c_str(),
+                  value.IsString() ? value.AsString().c_str() : value.Dump().c_str());
+  }
+  if (!json.empty()) WriteFileAtomically(json, result.Dump(2) + "\n");
+}
+
+}  // namespace
+
+void AddBenchCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "how fast this machine runs the networks and the rest");
+  auto model = std::make_shared<std::string>();
+  auto json = std::make_shared<std::filesystem::path>();
+  command->add_option("--model", *model, "weights; random ones where there are none");
+  command->add_option("--json", *json, "also write the numbers to this file");
+  command->callback([model, json] { RunBench(*model, *json); });
+}
+
+}  // namespace lumen

@@ -1,0 +1,12 @@
+// Where the trained model is: as told, else beside the installed program, else in the source tree.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace lumen {
+
+// `given` (from --model or the config) must exist if it is not empty: InputError otherwise.
+std::optional<std::filesystem::path> FindModel(const std::filesystem::path& given);
+
+}  // namespace lumen

@@ -1,0 +1,13 @@
+// Modules: parts of Lumen that bring heavy libraries with them (OpenCV, Torch) live in shared objects of
+// their own, loaded when first needed, so that the program starts quickly and runs without them.
+#pragma once
+
+#include <string>
+
+namespace lumen {
+
+// The address of `entry` in lib<name>.so, looked for beside the program (../lib, ../lib/lumen) and where
+// the build put it; null if there is none. Never unloaded: what a module made may outlive any scope.
+void* FindModuleEntry(const std::string& name, const std::string& entry);
+
+}  // namespace lumen

@@ -1,0 +1,23 @@
+// Cameras as files describe them.
+#pragma once
+
+#include <filesystem>
+
+#include "lumen/base/toml.h"
+#include "lumen/geometry/camera.h"
+
+namespace lumen {
+
+// By content: a TOML file with a [camera] table, COLMAP's cameras.txt, or an OpenCV/ROS YAML file.
+Camera LoadCalibration(const std::filesystem::path& path);
+
+// The [camera] table of a TOML document; `source` names the file in messages.
+Camera ParseCamera(const TomlTable& table, const std::string& source);
+std::string FormatCamera(const Camera& camera);  // as a [camera] table
+// Every key a [camera] table may hold, with its prefix.
+const std::vector<std::string>& CameraKeys();
+
+// COLMAP counts pixel centres from 0.5; ours lie at integers, so its centre is shifted by half a pixel.
+Camera ParseColmapCamera(const std::string& text, const std::string& source);
+
+}  // namespace lumen

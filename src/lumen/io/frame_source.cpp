@@ -1,0 +1,107 @@
+#include "lumen/io/frame_source.h"
+
+#include <utility>
+
+#include "lumen/base/error.h"
+#include "lumen/base/text.h"
+#include "lumen/io/calibration.h"
+#include "lumen/io/image_file.h"
+#include "lumen/io/image_folder.h"
+#include "lumen/io/opencv_codec.h"
+#include "lumen/io/sage_hdf5.h"
+#include "lumen/io/sequence_folder.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::unique_ptr<FrameSource> OpenByKind(const fs::path& input) {
+  if (StartsWith(input.string(), "/dev/video")) return OpenVideo(input);
+  if (!fs::exists(input)) throw InputError(input, "no such file or folder");
+  if (fs::is_directory(input)) {
+    if (IsSequenceFolder(input)) return OpenSequenceFolder(input);
+    // A sequence folder whose description is missing was broken off while it was written.
+    if (fs::is_directory(input / "rgb"))
+      throw InputError(input, "has rgb/ but no sequence.toml: an incomplete sequence folder");
+    return OpenImageFolder(input);
+  }
+  const std::string ending = ToLower(input.extension().string());
+  if (ending == ".h5" || ending == ".hdf5") return OpenSageHdf5(input);
+  return OpenVideo(input);
+}
+
+// Applies the user's options to what a source knows and yields.
+class SelectedSource : public FrameSource {
+ public:
+  SelectedSource(std::unique_ptr<FrameSource> inner, const InputOptions& options)
+      : inner_(std::move(inner)), options_(options) {
+    info_ = inner_->Info();
+    if (options.fps > 0) info_.fps = options.fps;
+    if (!options.calibration.empty())
+      info_.camera = LoadCalibration(options.calibration);
+    else if (options.fov_degrees > 0)
+      info_.camera = Camera::FromFieldOfView(options.fov_degrees, info_.width, info_.height);
+    if (info_.camera && (info_.camera->Width() != info_.width || info_.camera->Height() != info_.height)) {
+      throw InputError(options.calibration,
+                       StrCat("is for ", info_.camera->Width(), "x", info_.camera->Height(),
+                              " images, these are ", info_.width, "x", info_.height));
+    }
+    if (!options.mask.empty()) info_.mask = LoadMask(options.mask);
+    if (info_.mask && (info_.mask->Width() != info_.width || info_.mask->Height() != info_.height)) {
+      const fs::path where = options.mask.empty() ? fs::path(info_.name) / "mask.png" : options.mask;
+      throw InputError(where, StrCat("the mask is ", info_.mask->Width(), "x", info_.mask->Height(),
+                                     ", the images are ", info_.width, "x", info_.height));
+    }
+    if (info_.frame_count >= 0) CountFrames();
+  }
+
+  std::optional<RawFrame> Next() override {
+    const int64_t wanted = position_ == 0 ? options_.start : position_ + options_.stride - 1;
+    for (; position_ < wanted; ++position_) {
+      if (!inner_->Skip()) return std::nullopt;
+    }
+    if (options_.end >= 0 && position_ >= options_.end) return std::nullopt;
+    std::optional<RawFrame> frame = inner_->Next();
+    ++position_;
+    if (!frame) return std::nullopt;
+    if (options_.fps > 0) frame->time = static_cast<double>(frame->index) / options_.fps;
+    if (options_.swap_red_and_blue) {
+      for (size_t i = 0; i + 2 < frame->image.Size(); i += 3)
+        std::swap(frame->image.Data()[i], frame->image.Data()[i + 2]);
+    }
+    return frame;
+  }
+
+  std::optional<DepthImage> LoadDepth(int64_t index) const override { return inner_->LoadDepth(index); }
+
+ private:
+  void CountFrames() {
+    const int64_t end = options_.end >= 0 ? std::min(options_.end, info_.frame_count) : info_.frame_count;
+    info_.frame_count =
+        end > options_.start ? (end - options_.start + options_.stride - 1) / options_.stride : 0;
+    if (info_.frame_count == 0)
+      throw InputError(StrCat("--start ", options_.start, " and --end leave no frame of ", info_.name));
+  }
+
+  std::unique_ptr<FrameSource> inner_;
+  InputOptions options_;
+  int64_t position_ = 0;  // of the next frame of the inner source
+};
+
+}  // namespace
+
+std::unique_ptr<FrameSource> OpenInput(const fs::path& input, const InputOptions& options) {
+  LUMEN_CHECK(options.stride >= 1 && options.start >= 0);
+  return std::make_unique<SelectedSource>(OpenByKind(input), options);
+}
+
+Camera RequireCamera(const FrameSource& source, const fs::path& input) {
+  if (source.Info().camera) return *source.Info().camera;
+  throw InputError(input,
+                   "no calibration: give --calibration FILE (sequence.toml, OpenCV YAML or COLMAP "
+                   "cameras.txt) or --fov DEGREES");
+}
+
+}  // namespace lumen

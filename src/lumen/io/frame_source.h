@@ -1,0 +1,66 @@
+// Where frames come from: one after the other, with what is known about them. `OpenInput` makes a
+// source of anything Lumen can read; the options of every INPUT on the command line live here.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lumen/geometry/camera.h"
+#include "lumen/image/image.h"
+#include "lumen/scene/trajectory.h"
+
+namespace lumen {
+
+struct RawFrame {
+  int64_t index = 0;  // in the input's own numbering
+  double time = 0;    // seconds
+  RgbImage image;
+};
+
+struct SourceInfo {
+  std::string name;
+  int width = 0, height = 0;
+  double fps = 30;
+  std::string units = "arbitrary";  // of depth and ground truth: "mm" or "arbitrary"
+  int64_t frame_count = -1;         // -1: unknown
+  bool live = false;                // a camera: cannot be read twice
+  std::optional<Camera> camera;
+  std::optional<Mask> mask;
+  std::optional<Trajectory> truth;  // one pose per frame where known
+};
+
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+  const SourceInfo& Info() const { return info_; }
+  virtual std::optional<RawFrame> Next() = 0;
+  // Passes over one frame without decoding it, where that is cheaper. False at the end.
+  virtual bool Skip() { return Next().has_value(); }
+  // True depth of a frame, where the input has it.
+  virtual std::optional<DepthImage> LoadDepth(int64_t /*index*/) const { return std::nullopt; }
+
+ protected:
+  SourceInfo info_;
+};
+
+struct InputOptions {
+  std::filesystem::path calibration;  // sequence.toml, OpenCV YAML, COLMAP cameras.txt
+  double fov_degrees = 0;             // horizontal field of view, instead of a calibration; 0 = not given
+  std::filesystem::path mask;
+  double fps = 0;  // overrides the input's own; 0 = not given
+  int64_t start = 0;
+  int64_t end = -1;  // first frame not read; -1 = to the end
+  int64_t stride = 1;
+  bool swap_red_and_blue = false;  // for files whose channel order is not what it should be
+};
+
+// A sequence folder, a folder of images, a SAGE HDF5 file, a video file, or a camera (/dev/video0).
+// Throws InputError with what is wrong. A source without any calibration is fine here; see RequireCamera.
+std::unique_ptr<FrameSource> OpenInput(const std::filesystem::path& input, const InputOptions& options);
+
+// The source's camera, or an InputError that says what the user can do.
+Camera RequireCamera(const FrameSource& source, const std::filesystem::path& input);
+
+}  // namespace lumen

@@ -1,0 +1,85 @@
+#include "lumen/io/image_folder.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "lumen/base/file.h"
+#include "lumen/base/text.h"
+#include "lumen/io/image_file.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Compares runs of digits as numbers, the rest as text.
+bool NaturallyBefore(const std::string& a, const std::string& b) {
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  size_t i = 0;
+  size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!is_digit(a[i]) || !is_digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i;
+      ++j;
+      continue;
+    }
+    const auto run = [&](const std::string& text, size_t& at) {
+      while (at + 1 < text.size() && text[at] == '0' && is_digit(text[at + 1])) ++at;
+      const size_t begin = at;
+      while (at < text.size() && is_digit(text[at])) ++at;
+      return text.substr(begin, at - begin);
+    };
+    const std::string x = run(a, i);
+    const std::string y = run(b, j);
+    if (x != y) return x.size() != y.size() ? x.size() < y.size() : x < y;
+  }
+  return a.size() - i < b.size() - j;
+}
+
+class ImageFolderSource : public FrameSource {
+ public:
+  explicit ImageFolderSource(const fs::path& folder) {
+    for (const fs::path& file : ListFiles(folder)) {
+      if (IsImageFile(file) && file.stem() != "mask") files_.push_back(file);
+    }
+    if (files_.empty()) throw InputError(folder, "holds no images");
+    std::sort(files_.begin(), files_.end(), [](const fs::path& a, const fs::path& b) {
+      return NaturallyBefore(a.filename().string(), b.filename().string());
+    });
+    const RgbImage first = LoadRgb(files_.front());
+    info_.name = fs::absolute(folder).filename().string();
+    info_.width = first.Width();
+    info_.height = first.Height();
+    info_.frame_count = static_cast<int64_t>(files_.size());
+    if (fs::exists(folder / "mask.png")) info_.mask = LoadMask(folder / "mask.png");
+  }
+
+  std::optional<RawFrame> Next() override {
+    if (next_ >= files_.size()) return std::nullopt;
+    const auto index = static_cast<int64_t>(next_);
+    const fs::path& file =
+        files_[next_++];  // moves on first: a caller may pass over a frame that cannot be read
+    RgbImage image = LoadRgb(file);
+    if (image.Width() != info_.width || image.Height() != info_.height) {
+      throw InputError(
+          file, StrCat("is ", image.Width(), "x", image.Height(), ", not ", info_.width, "x", info_.height));
+    }
+    return RawFrame{index, static_cast<double>(index) / info_.fps, std::move(image)};
+  }
+
+  bool Skip() override { return next_ < files_.size() ? (++next_, true) : false; }
+
+ private:
+  std::vector<fs::path> files_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameSource> OpenImageFolder(const fs::path& folder) {
+  return std::make_unique<ImageFolderSource>(folder);
+}
+
+}  // namespace lumen

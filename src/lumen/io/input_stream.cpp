@@ -1,0 +1,63 @@
+#include "lumen/io/input_stream.h"
+
+#include <algorithm>
+
+#include "lumen/base/log.h"
+#include "lumen/image/mask.h"
+
+namespace lumen {
+
+namespace {
+constexpr size_t kFramesForMask = 5;
+constexpr size_t kMostFramesForMask = 60;  // a recording may begin in the dark
+constexpr size_t kFramesAhead = 8;
+}  // namespace
+
+Mask FindMask(FrameSource& source, std::vector<RawFrame>& peeked) {
+  if (source.Info().mask) return *source.Info().mask;
+  std::vector<RgbImage> images;
+  while (peeked.size() < kMostFramesForMask) {
+    std::optional<RawFrame> frame = source.Next();
+    if (!frame) break;
+    images.push_back(frame->image);
+    peeked.push_back(std::move(*frame));
+    if (images.size() < kFramesForMask) continue;
+    Mask mask = DetectLitRegion(images);
+    if (CountMask(mask) > 0) return mask;
+    images.erase(images.begin());
+  }
+  if (!images.empty()) {
+    Mask mask = DetectLitRegion(images);
+    if (CountMask(mask) > 0) return mask;
+  }
+  LogWarning(source.Info().name, ": no lit region found in the first frames; using the whole image");
+  return Mask(source.Info().width, source.Info().height, 1, 255);
+}
+
+InputStream::InputStream(std::unique_ptr<FrameSource> source, const std::filesystem::path& input,
+                         const RectifierOptions& options)
+    : source_(std::move(source)) {
+  const Camera camera = RequireCamera(*source_, input);
+  const Mask mask = FindMask(*source_, peeked_);
+  std::reverse(peeked_.begin(), peeked_.end());
+  rectifier_ = std::make_unique<Rectifier>(camera, mask, options);
+  prefetcher_ = std::make_unique<Prefetcher<InputFrame>>(kFramesAhead, [this] { return Produce(); });
+}
+
+InputStream::~InputStream() = default;
+
+std::optional<InputFrame> InputStream::Next() { return prefetcher_->Next(); }
+
+std::optional<InputFrame> InputStream::Produce() {
+  std::optional<RawFrame> raw;
+  if (peeked_.empty()) {
+    raw = source_->Next();
+  } else {
+    raw = std::move(peeked_.back());
+    peeked_.pop_back();
+  }
+  if (!raw) return std::nullopt;
+  return InputFrame{raw->index, raw->time, rectifier_->Apply(raw->image)};
+}
+
+}  // namespace lumen

@@ -1,0 +1,15 @@
+// Triangle meshes as PLY, OBJ and STL, chosen by the file's ending.
+#pragma once
+
+#include <filesystem>
+
+#include "lumen/scene/mesh.h"
+
+namespace lumen {
+
+// Throws InputError with what is wrong; polygons are cut into triangles; STL's corners are merged.
+TriangleMesh LoadMesh(const std::filesystem::path& path);
+// `comment` goes into the header where the format has one. Binary where the format allows.
+void SaveMesh(const std::filesystem::path& path, const TriangleMesh& mesh, const std::string& comment = "");
+
+}  // namespace lumen

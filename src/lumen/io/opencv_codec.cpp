@@ -1,0 +1,43 @@
+#include "lumen/io/opencv_codec.h"
+
+#include "lumen/base/module.h"
+
+namespace lumen {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const OpenCvModule* Module() {
+  static const OpenCvModule* const module = [] {
+    const auto entry =
+        reinterpret_cast<const OpenCvModule* (*)()>(FindModuleEntry("lumen_opencv", kOpenCvModuleEntry));
+    return entry != nullptr ? entry() : nullptr;
+  }();
+  return module;
+}
+
+const OpenCvModule& RequireModule(const std::string& name) {
+  if (Module() == nullptr)
+    throw InputError(name, "reading or writing this needs Lumen's OpenCV module, which is not here");
+  return *Module();
+}
+
+}  // namespace
+
+bool HaveOpenCv() { return Module() != nullptr; }
+
+RgbImage DecodeWithOpenCv(const std::string& bytes, const std::string& name) {
+  return RequireModule(name).Decode(bytes, name);
+}
+std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) {
+  return RequireModule("JPEG").EncodeJpeg(rgb, quality);
+}
+Camera LoadOpenCvCalibration(const fs::path& path) {
+  return RequireModule(path.string()).LoadCalibration(path);
+}
+std::unique_ptr<FrameSource> OpenVideo(const fs::path& path) {
+  return RequireModule(path.string()).OpenVideo(path);
+}
+
+}  // namespace lumen

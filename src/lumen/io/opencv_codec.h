@@ -1,0 +1,34 @@
+// What OpenCV does for us: pictures other than PNG, video, cameras, its calibration files. OpenCV brings
+// 240 libraries with it, a quarter of a second and 70 MB at every start; so it lives in a module of its
+// own, loaded when one of these is first called. Without the module they throw InputError and say so.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lumen/geometry/camera.h"
+#include "lumen/image/image.h"
+#include "lumen/io/frame_source.h"
+
+namespace lumen {
+
+bool HaveOpenCv();  // the module can be loaded
+RgbImage DecodeWithOpenCv(const std::string& bytes, const std::string& name);
+std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality);
+// A calibration as OpenCV's FileStorage or ROS writes it.
+Camera LoadOpenCvCalibration(const std::filesystem::path& path);
+// A video file, or a camera ("/dev/video0").
+std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path);
+
+// The module's face: one object behind one C function.
+class OpenCvModule {
+ public:
+  virtual ~OpenCvModule() = default;
+  virtual RgbImage Decode(const std::string& bytes, const std::string& name) const = 0;
+  virtual std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) const = 0;
+  virtual Camera LoadCalibration(const std::filesystem::path& path) const = 0;
+  virtual std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path) const = 0;
+};
+constexpr const char* kOpenCvModuleEntry = "LumenOpenCvModule";
+
+}  // namespace lumen

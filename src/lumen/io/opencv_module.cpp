@@ -1,0 +1,180 @@
+// The module that links OpenCV; see opencv_codec.h.
+#include "lumen/io/opencv_codec.h"
+
+#include <opencv2/core.hpp>
+#include <opencv2/core/utils/logger.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <opencv2/videoio.hpp>
+
+#include "lumen/base/text.h"
+
+namespace lumen {
+
+namespace {
+
+// OpenCV works in BGR; inside Lumen everything is RGB.
+RgbImage FromBgr(const cv::Mat& bgr) {
+  RgbImage image(bgr.cols, bgr.rows, 3);
+  cv::Mat rgb(bgr.rows, bgr.cols, CV_8UC3, image.Data());
+  cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
+  return image;
+}
+
+void SilenceOpenCv() { cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT); }
+
+RgbImage Decode(const std::string& bytes, const std::string& name) {
+  SilenceOpenCv();
+  const cv::Mat raw(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
+  cv::Mat bgr;
+  try {
+    bgr = cv::imdecode(raw, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+  } catch (const cv::Exception&) {
+    // handled below: an empty result
+  }
+  if (bgr.empty()) throw InputError(name, "cannot be decoded as an image");
+  return FromBgr(bgr);
+}
+
+std::string EncodeAsJpeg(ImageView<const uint8_t> rgb, int quality) {
+  LUMEN_CHECK(rgb.Channels() == 3);
+  const cv::Mat view(rgb.Height(), rgb.Width(), CV_8UC3, const_cast<uint8_t*>(rgb.Data()));
+  cv::Mat bgr;
+  cv::cvtColor(view, bgr, cv::COLOR_RGB2BGR);
+  std::vector<uint8_t> bytes;
+  cv::imencode(".jpg", bgr, bytes, {cv::IMWRITE_JPEG_QUALITY, quality});
+  return {bytes.begin(), bytes.end()};
+}
+
+cv::Mat ReadMatrix(const cv::FileStorage& file, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const cv::FileNode node = file[name];
+    if (node.empty()) continue;
+    cv::Mat matrix;
+    if (node.isMap() && node["dt"].empty() && !node["data"].empty()) {  // ROS: a map with rows, cols, data
+      std::vector<double> data;
+      node["data"] >> data;
+      matrix = cv::Mat(data, true).reshape(1, static_cast<int>(node["rows"]));
+    } else {
+      node >> matrix;
+    }
+    matrix.convertTo(matrix, CV_64F);
+    return matrix;
+  }
+  return {};
+}
+
+bool IsFisheye(const cv::FileStorage& file) {
+  for (const char* name : {"distortion_model", "camera_model", "model"}) {
+    if (!file[name].isString()) continue;
+    const std::string model = ToLower(std::string(file[name]));
+    if (model == "equidistant" || model == "fisheye" || model == "kannala_brandt") return true;
+  }
+  return false;
+}
+
+Camera::Model MakeModel(const PinholeCamera& pinhole, const cv::Mat& d, bool fisheye,
+                        const std::filesystem::path& path) {
+  const auto count = static_cast<int>(d.total());
+  const auto at = [&](int i) { return i < count ? d.at<double>(i) : 0.0; };
+  if (fisheye) {
+    if (count != 4)
+      throw InputError(path, StrCat("a fisheye model needs 4 distortion coefficients, not ", count));
+    return KannalaBrandtCamera{pinhole, {at(0), at(1), at(2), at(3)}};
+  }
+  for (int i = 5; i < count; ++i) {
+    if (at(i) != 0) throw InputError(path, "distortion with more than 5 coefficients is not supported");
+  }
+  if (count == 0 || cv::norm(d) == 0) return pinhole;
+  return RadTanCamera{pinhole, {at(0), at(1), at(2), at(3), at(4)}};
+}
+
+Camera LoadStoredCalibration(const std::filesystem::path& path) {
+  SilenceOpenCv();
+  cv::FileStorage file;
+  try {
+    file.open(path.string(), cv::FileStorage::READ);
+  } catch (const cv::Exception&) {
+    // handled below: not opened
+  }
+  if (!file.isOpened()) throw InputError(path, "is not an OpenCV calibration file");
+  const cv::Mat k = ReadMatrix(file, {"camera_matrix", "K", "M1", "cameraMatrix"});
+  const cv::Mat d = ReadMatrix(file, {"distortion_coefficients", "dist_coeffs", "D", "D1", "distCoeffs"});
+  const int width = file["image_width"].isInt() ? static_cast<int>(file["image_width"]) : 0;
+  const int height = file["image_height"].isInt() ? static_cast<int>(file["image_height"]) : 0;
+  if (k.rows != 3 || k.cols != 3) throw InputError(path, "has no 3x3 camera_matrix");
+  if (width <= 0 || height <= 0) throw InputError(path, "has no image_width and image_height");
+  const PinholeCamera pinhole{k.at<double>(0, 0), k.at<double>(1, 1), k.at<double>(0, 2), k.at<double>(1, 2)};
+  if (!(pinhole.fx > 0) || !(pinhole.fy > 0))
+    throw InputError(path, "has a focal length that is not positive");
+  return {MakeModel(pinhole, d, IsFisheye(file), path), width, height};
+}
+
+class VideoSource : public FrameSource {
+ public:
+  explicit VideoSource(const std::filesystem::path& path) : path_(path) {
+    SilenceOpenCv();
+    const bool camera = StartsWith(path.string(), "/dev/video");
+    try {
+      camera ? capture_.open(path.string(), cv::CAP_V4L2) : capture_.open(path.string());
+    } catch (const cv::Exception&) {
+      // handled below: not opened
+    }
+    if (!capture_.isOpened())
+      throw InputError(path, camera ? "no camera answers here" : "cannot be decoded as a video");
+    info_.name = path.stem().string();
+    info_.width = static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_WIDTH));
+    info_.height = static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_HEIGHT));
+    info_.fps = capture_.get(cv::CAP_PROP_FPS);
+    if (!(info_.fps > 0 && info_.fps < 1000)) info_.fps = 30;
+    info_.live = camera;
+    const double count = capture_.get(cv::CAP_PROP_FRAME_COUNT);
+    if (!camera && count > 0 && count < 1e9) info_.frame_count = static_cast<int64_t>(count);
+  }
+
+  std::optional<RawFrame> Next() override {
+    cv::Mat bgr;
+    if (!capture_.read(bgr) || bgr.empty()) {
+      if (next_ == 0) throw InputError(path_, "not one frame can be decoded");
+      return std::nullopt;
+    }
+    const int64_t index = next_++;
+    return RawFrame{index, static_cast<double>(index) / info_.fps, FromBgr(bgr)};
+  }
+
+  bool Skip() override {
+    if (!capture_.grab()) return false;
+    ++next_;
+    return true;
+  }
+
+ private:
+  std::filesystem::path path_;
+  cv::VideoCapture capture_;
+  int64_t next_ = 0;
+};
+
+class Module : public OpenCvModule {
+ public:
+  RgbImage Decode(const std::string& bytes, const std::string& name) const override {
+    return lumen::Decode(bytes, name);
+  }
+  std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) const override {
+    return EncodeAsJpeg(rgb, quality);
+  }
+  Camera LoadCalibration(const std::filesystem::path& path) const override {
+    return LoadStoredCalibration(path);
+  }
+  std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path) const override {
+    return std::make_unique<VideoSource>(path);
+  }
+};
+
+}  // namespace
+
+}  // namespace lumen
+
+extern "C" __attribute__((visibility("default"))) const lumen::OpenCvModule* LumenOpenCvModule() {
+  static const lumen::Module module;
+  return &module;
+}

@@ -1,0 +1,207 @@
+#include "lumen/io/rectifier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lumen/image/mask.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr double kSquare = 1e-3;
+
+bool HasSquarePixels(const PinholeCamera& camera) { return std::abs(camera.fx / camera.fy - 1) < kSquare; }
+
+bool IsAlreadyRight(const Camera& source, const RectifierOptions& options) {
+  const PinholeCamera* pinhole = source.AsPinhole();
+  if (pinhole == nullptr || !HasSquarePixels(*pinhole)) return false;
+  const double shape = static_cast<double>(source.Width()) / source.Height();
+  return std::abs(shape / (static_cast<double>(options.width) / options.height) - 1) < kSquare;
+}
+
+// Extent of the content on the plane z = 1, [left, right] × [top, bottom], including the pixels' own half
+// width.
+struct PlaneBox {
+  double left = 1e9, right = -1e9, top = 1e9, bottom = -1e9;
+};
+
+PlaneBox FindPlaneBox(const Camera& source, const Mask& content, double max_half_angle_degrees) {
+  PlaneBox box;
+  const double limit = std::tan(max_half_angle_degrees * M_PI / 180);
+  const auto add = [&](double u, double v) {
+    const auto direction = source.Unproject({u, v});
+    if (!direction || direction->z() <= 0) return;
+    const Eigen::Vector2d p = direction->head<2>() / direction->z();
+    if (p.norm() > limit) return;
+    box.left = std::min(box.left, p.x());
+    box.right = std::max(box.right, p.x());
+    box.top = std::min(box.top, p.y());
+    box.bottom = std::max(box.bottom, p.y());
+  };
+  // The ends of each row and column bound the region; a coarse grid inside catches what the limit cuts.
+  const int step = std::max(1, content.Width() / 400);
+  for (int y = 0; y < content.Height(); ++y) {
+    const uint8_t* row = content.Row(y);
+    for (int x = 0; x < content.Width(); ++x) {
+      if (row[x] == 0) continue;
+      const bool edge = x == 0 || y == 0 || x == content.Width() - 1 || y == content.Height() - 1 ||
+                        row[x - 1] == 0 || row[x + 1] == 0 || content(x, y - 1) == 0 ||
+                        content(x, y + 1) == 0;
+      if (!edge && (x % step != 0 || y % step != 0)) continue;
+      add(x - 0.5, y - 0.5);
+      add(x + 0.5, y + 0.5);
+    }
+  }
+  return box;
+}
+
+}  // namespace
+
+void RectifierOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("width", width,
+                {.min = 32, .max = 4096, .unit = "px", .help = "of the view everything works on"});
+  visitor.Field("height", height,
+                {.min = 32, .max = 4096, .unit = "px", .help = "of the view everything works on"});
+  visitor.Field("max_half_angle_degrees", max_half_angle_degrees,
+                {.min = 10, .max = 85, .unit = "°", .help = "how much of a wide lens the view may show"});
+}
+
+Camera MakeTargetCamera(const Camera& source, const Mask& content, const RectifierOptions& options) {
+  if (IsAlreadyRight(source, options)) return source.Resized(options.width, options.height);
+  const PlaneBox box = FindPlaneBox(source, content, options.max_half_angle_degrees);
+  if (!(box.right > box.left) || !(box.bottom > box.top))
+    throw InputError("the mask leaves no part of the image");
+  const double f = std::min(options.width / (box.right - box.left), options.height / (box.bottom - box.top));
+  // The content's centre sits in the middle of the view.
+  const double cx = 0.5 * (options.width - 1) - f * 0.5 * (box.left + box.right);
+  const double cy = 0.5 * (options.height - 1) - f * 0.5 * (box.top + box.bottom);
+  return {PinholeCamera{f, f, cx, cy}, options.width, options.height};
+}
+
+Rectifier::Rectifier(const Camera& source, const Mask& content, const RectifierOptions& options)
+    : source_(source), target_(MakeTargetCamera(source, content, options)) {
+  LUMEN_CHECK(SameSize(source, content));
+  if (CountMask(content) == 0) throw InputError("the mask leaves no part of the image");
+  identity_ = target_ == source_;
+  BuildMap(content);
+  ComputeTargetMask(content);
+}
+
+void Rectifier::BuildMap(const Mask& content) {
+  // How many source pixels one target pixel covers, at the middle of the view.
+  const PinholeCamera& target = *target_.AsPinhole();
+  const auto at = [&](double u, double v) { return source_.Project(target.RayAtUnitDepth(u, v)); };
+  const double mid_u = 0.5 * target_.Width();
+  const double mid_v = 0.5 * target_.Height();
+  const auto here = at(mid_u, mid_v);
+  const auto right = at(mid_u + 1, mid_v);
+  const double scale = here && right ? std::max(1.0, (*right - *here).norm()) : 1.0;
+  box_ = std::clamp(static_cast<int>(std::lround(scale / 2)), 1, 16);
+  per_side_ = std::clamp(static_cast<int>(std::lround(scale / box_)), 1, 8);
+
+  const int reduced_width = content.Width() / box_;
+  const int reduced_height = content.Height() / box_;
+  samples_.reserve(static_cast<size_t>(target_.Width()) * target_.Height() * per_side_ * per_side_);
+  first_row_ = reduced_height;
+  last_row_ = -1;
+  for (int v = 0; v < target_.Height(); ++v) {
+    for (int u = 0; u < target_.Width(); ++u) {
+      for (int s = 0; s < per_side_ * per_side_; ++s) {
+        const double du = (s % per_side_ + 0.5) / per_side_ - 0.5;
+        const double dv = (s / per_side_ + 0.5) / per_side_ - 0.5;
+        const auto uv = at(u + du, v + dv);
+        Sample sample{-1, -1, 0, 0};
+        const bool seen = uv && uv->x() > -0.5 && uv->y() > -0.5 && uv->x() < content.Width() - 0.5 &&
+                          uv->y() < content.Height() - 0.5;
+        if (seen) {
+          const double x = std::clamp((uv->x() + 0.5) / box_ - 0.5, 0.0, reduced_width - 1.0);
+          const double y = std::clamp((uv->y() + 0.5) / box_ - 0.5, 0.0, reduced_height - 1.0);
+          sample.x = std::min(static_cast<int32_t>(x), std::max(0, reduced_width - 2));
+          sample.y = std::min(static_cast<int32_t>(y), std::max(0, reduced_height - 2));
+          sample.a = static_cast<float>(x - sample.x);
+          sample.b = static_cast<float>(y - sample.y);
+          first_row_ = std::min(first_row_, sample.y);
+          last_row_ = std::max(last_row_, std::min(sample.y + 1, reduced_height - 1));
+        }
+        samples_.push_back(sample);
+      }
+    }
+  }
+}
+
+void Rectifier::ComputeTargetMask(const Mask& content) {
+  // Resampled like a picture; what is not wholly content is border.
+  RgbImage spread(content.Width(), content.Height(), 3);
+  for (size_t i = 0; i < content.Size(); ++i)
+    std::fill_n(spread.Data() + 3 * i, 3, static_cast<uint8_t>(content.Data()[i] != 0 ? 255 : 0));
+  const RgbImage seen = Apply(spread);
+  target_mask_ = Mask(target_.Width(), target_.Height());
+  for (size_t i = 0; i < target_mask_.Size(); ++i)
+    target_mask_.Data()[i] = seen.Data()[3 * i] >= 250 ? 255 : 0;
+}
+
+namespace {
+
+// Sums boxes of box × box source pixels; 16 · 16 · 255 still fits 16 bits.
+Image<uint16_t> SumBoxes(ImageView<const uint8_t> rgb, int box, int first_row, int last_row) {
+  const int width = rgb.Width() / box;
+  Image<uint16_t> sums(width, rgb.Height() / box, 3);
+  std::vector<uint16_t> columns(static_cast<size_t>(width) * box * 3);
+  for (int y = first_row; y <= last_row; ++y) {
+    std::fill(columns.begin(), columns.end(), uint16_t{0});
+    for (int k = 0; k < box; ++k) {
+      const uint8_t* source = rgb.Row(y * box + k);
+      for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<uint16_t>(columns[i] + source[i]);
+    }
+    uint16_t* out = sums.Row(y);
+    for (int x = 0; x < width; ++x) {
+      const uint16_t* column = &columns[static_cast<size_t>(x) * box * 3];
+      uint16_t r = 0, g = 0, b = 0;
+      for (int k = 0; k < box; ++k) {
+        r = static_cast<uint16_t>(r + column[3 * k]);
+        g = static_cast<uint16_t>(g + column[3 * k + 1]);
+        b = static_cast<uint16_t>(b + column[3 * k + 2]);
+      }
+      out[3 * x] = r;
+      out[3 * x + 1] = g;
+      out[3 * x + 2] = b;
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+RgbImage Rectifier::Apply(ImageView<const uint8_t> rgb) const {
+  LUMEN_CHECK(SameSize(rgb, source_) && rgb.Channels() == 3, rgb.Width(), "x", rgb.Height());
+  RgbImage out(target_.Width(), target_.Height(), 3);
+  if (identity_) {
+    std::copy_n(rgb.Data(), out.Size(), out.Data());
+    return out;
+  }
+  const Image<uint16_t> boxes = SumBoxes(rgb, box_, first_row_, last_row_);
+  const int count = per_side_ * per_side_;
+  const float scale = 1.0F / static_cast<float>(box_ * box_ * count);
+  const int right = boxes.Width() > 1 ? 3 : 0;
+  const int64_t below = boxes.Height() > 1 ? static_cast<int64_t>(boxes.Width()) * 3 : 0;
+  const Sample* sample = samples_.data();
+  for (size_t i = 0; i < out.Size(); i += 3) {
+    float sum[3] = {0, 0, 0};
+    for (int s = 0; s < count; ++s, ++sample) {
+      if (sample->x < 0) continue;
+      const uint16_t* p = boxes.Pixel(sample->x, sample->y);
+      const float w11 = sample->a * sample->b;
+      const float w10 = sample->a - w11;
+      const float w01 = sample->b - w11;
+      const float w00 = 1 - sample->a - w01;
+      for (int c = 0; c < 3; ++c)
+        sum[c] += w00 * p[c] + w10 * p[c + right] + w01 * p[c + below] + w11 * p[c + right + below];
+    }
+    for (int c = 0; c < 3; ++c)
+      out.Data()[i + c] = static_cast<uint8_t>(std::min(255.0F, sum[c] * scale + 0.5F));
+  }
+  return out;
+}
+
+}  // namespace lumen

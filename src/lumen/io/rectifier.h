@@ -1,0 +1,53 @@
+// Brings frames of any camera to the view the rest of Lumen works on: an undistorted pinhole with
+// square pixels, 5:4, around the mask's content. The map is computed once; each frame is then resampled
+// with an area filter, in two steps (whole boxes of source pixels, then a few bilinear samples of those).
+#pragma once
+
+#include "lumen/base/config.h"
+#include "lumen/geometry/camera.h"
+#include "lumen/image/image.h"
+
+namespace lumen {
+
+struct RectifierOptions {
+  int width = 160;
+  int height = 128;
+  double max_half_angle_degrees = 65;  // a pinhole cannot show more of a wide lens
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+class Rectifier {
+ public:
+  // `content` is of the source's size. Throws InputError if it is empty.
+  Rectifier(const Camera& source, const Mask& content, const RectifierOptions& options = {});
+
+  const Camera& TargetCamera() const { return target_; }
+  const Mask& TargetMask() const { return target_mask_; }
+  RgbImage Apply(ImageView<const uint8_t> rgb) const;
+
+ private:
+  // One bilinear sample in the box-reduced image.
+  struct Sample {
+    int32_t x = 0, y = 0;
+    float a = 0, b = 0;
+  };
+
+  void BuildMap(const Mask& content);
+  void ComputeTargetMask(const Mask& content);
+
+  Camera source_;
+  Camera target_;
+  Mask target_mask_;
+  bool identity_ = false;
+  int box_ = 1;                       // side of a box of source pixels
+  int per_side_ = 1;                  // bilinear samples per target pixel and axis
+  int first_row_ = 0, last_row_ = 0;  // of boxes that are used at all
+  std::vector<Sample> samples_;  // per target pixel, per_side_² of them; x < 0: the lens does not see it
+};
+
+// The smallest 5:4 (width : height) pinhole view with square pixels that holds the content; the source
+// itself, resized, where it already is one.
+Camera MakeTargetCamera(const Camera& source, const Mask& content, const RectifierOptions& options);
+
+}  // namespace lumen

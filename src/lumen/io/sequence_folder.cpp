@@ -1,0 +1,207 @@
+#include "lumen/io/sequence_folder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "lumen/base/file.h"
+#include "lumen/base/text.h"
+#include "lumen/io/calibration.h"
+#include "lumen/io/image_file.h"
+#include "lumen/io/mesh_file.h"
+#include "lumen/io/png.h"
+#include "lumen/io/trajectory_file.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string FrameName(int64_t index) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "%06lld", static_cast<long long>(index));
+  return name;
+}
+
+void CheckKeys(const TomlTable& table, const fs::path& path) {
+  std::vector<std::string> known = {"name", "fps", "units", "depth_scale"};
+  known.insert(known.end(), CameraKeys().begin(), CameraKeys().end());
+  for (const auto& [key, value] : table) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const auto nearest = NearestName(key, known);
+    throw InputError(path, StrCat("line ", value.line, ": unknown key \"", key, "\"",
+                                  nearest ? StrCat(" (did you mean \"", *nearest, "\"?)") : ""));
+  }
+}
+
+double ReadPositive(const TomlTable& table, const std::string& key, double fallback, const fs::path& path) {
+  const auto found = table.find(key);
+  if (found == table.end()) return fallback;
+  const bool good =
+      found->second.IsNumber() && found->second.AsNumber() > 0 && std::isfinite(found->second.AsNumber());
+  if (!good)
+    throw InputError(path, StrCat("line ", found->second.line, ": ", key, " must be a positive number"));
+  return found->second.AsNumber();
+}
+
+std::string ReadText(const TomlTable& table, const std::string& key, const std::string& fallback,
+                     const fs::path& path) {
+  const auto found = table.find(key);
+  if (found == table.end()) return fallback;
+  const auto* text = std::get_if<std::string>(&found->second.value);
+  if (text == nullptr)
+    throw InputError(path, StrCat("line ", found->second.line, ": ", key, " must be a string"));
+  return *text;
+}
+
+// Files named by six digits, which must follow one another without a gap.
+std::vector<fs::path> ListNumbered(const fs::path& folder, int64_t& first) {
+  std::vector<fs::path> files;
+  for (const fs::path& file : ListFiles(folder)) {
+    if (!IsImageFile(file)) continue;
+    const std::string stem = file.stem().string();
+    if (stem.size() < 6 || !ParseInteger(stem))
+      throw InputError(file, "is not named by a frame number of six digits");
+    files.push_back(file);
+  }
+  if (files.empty()) throw InputError(folder, "holds no images");
+  const auto number = [](const fs::path& file) { return *ParseInteger(file.stem().string()); };
+  std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) { return number(a) < number(b); });
+  first = number(files.front());
+  for (size_t i = 0; i < files.size(); ++i) {
+    const int64_t expected = first + static_cast<int64_t>(i);
+    if (number(files[i]) != expected)
+      throw InputError(folder, StrCat("frame ", FrameName(expected), " is missing or given twice"));
+  }
+  return files;
+}
+
+class SequenceFolderSource : public FrameSource {
+ public:
+  explicit SequenceFolderSource(const fs::path& folder) : folder_(folder) {
+    const SequenceInfo info = LoadSequenceInfo(folder);
+    depth_scale_ = info.depth_scale;
+    files_ = ListNumbered(folder / "rgb", first_);
+    const RgbImage first = LoadRgb(files_.front());
+    info_.name = info.name;
+    info_.width = first.Width();
+    info_.height = first.Height();
+    info_.fps = info.fps;
+    info_.units = info.units;
+    info_.frame_count = static_cast<int64_t>(files_.size());
+    info_.camera = info.camera;
+    if (info.camera && !SameSize(*info.camera, first)) {
+      throw InputError(folder / "sequence.toml",
+                       StrCat("the camera is ", info.camera->Width(), "x", info.camera->Height(),
+                              " but the images are ", first.Width(), "x", first.Height()));
+    }
+    if (fs::exists(folder / "mask.png")) info_.mask = LoadMask(folder / "mask.png");
+    if (fs::exists(folder / "groundtruth.tum")) info_.truth = LoadTrajectory(folder / "groundtruth.tum");
+  }
+
+  std::optional<RawFrame> Next() override {
+    if (next_ >= files_.size()) return std::nullopt;
+    const int64_t index = first_ + static_cast<int64_t>(next_);
+    const fs::path& file =
+        files_[next_++];  // moves on first: a caller may pass over a frame that cannot be read
+    RgbImage image = LoadRgb(file);
+    if (image.Width() != info_.width || image.Height() != info_.height) {
+      throw InputError(
+          file, StrCat("is ", image.Width(), "x", image.Height(), ", not ", info_.width, "x", info_.height));
+    }
+    return RawFrame{index, static_cast<double>(index) / info_.fps, std::move(image)};
+  }
+
+  bool Skip() override { return next_ < files_.size() ? (++next_, true) : false; }
+
+  std::optional<DepthImage> LoadDepth(int64_t index) const override {
+    const fs::path file = folder_ / "depth" / (FrameName(index) + ".png");
+    if (!fs::exists(file)) return std::nullopt;
+    const Image<uint16_t> stored = LoadPng16(file);
+    DepthImage depth(stored.Width(), stored.Height());
+    for (size_t i = 0; i < depth.Size(); ++i)
+      depth.Data()[i] = static_cast<float>(stored.Data()[i] / depth_scale_);
+    return depth;
+  }
+
+ private:
+  fs::path folder_;
+  double depth_scale_ = 1;
+  std::vector<fs::path> files_;
+  int64_t first_ = 0;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+bool IsSequenceFolder(const fs::path& path) { return fs::is_regular_file(path / "sequence.toml"); }
+
+SequenceInfo LoadSequenceInfo(const fs::path& folder) {
+  const fs::path path = folder / "sequence.toml";
+  const TomlTable table = LoadToml(path);
+  CheckKeys(table, path);
+  SequenceInfo info;
+  info.name = ReadText(table, "name", folder.filename().string(), path);
+  info.fps = ReadPositive(table, "fps", info.fps, path);
+  info.units = ReadText(table, "units", info.units, path);
+  if (info.units != "mm" && info.units != "arbitrary")
+    throw InputError(path, "units must be \"mm\" or \"arbitrary\"");
+  info.depth_scale = ReadPositive(table, "depth_scale", info.depth_scale, path);
+  const bool has_camera = std::any_of(table.begin(), table.end(),
+                                      [](const auto& item) { return StartsWith(item.first, "camera."); });
+  if (has_camera) info.camera = ParseCamera(table, path.string());
+  return info;
+}
+
+std::unique_ptr<FrameSource> OpenSequenceFolder(const fs::path& folder) {
+  return std::make_unique<SequenceFolderSource>(folder);
+}
+
+SequenceWriter::SequenceWriter(const fs::path& folder, SequenceInfo info)
+    : folder_(folder), info_(std::move(info)), existed_(fs::exists(folder)) {
+  if (existed_ && (!fs::is_directory(folder) || !fs::is_empty(folder))) {
+    throw InputError(folder, "exists and is not an empty folder");
+  }
+  MakeDirectories(folder / "rgb");
+}
+
+SequenceWriter::~SequenceWriter() {
+  if (finished_) return;
+  std::error_code ignored;
+  for (const char* name : {"rgb", "depth", "mask.png", "groundtruth.tum", "model.ply", "sequence.toml"}) {
+    fs::remove_all(folder_ / name, ignored);
+  }
+  if (!existed_) fs::remove(folder_, ignored);
+}
+
+void SequenceWriter::WriteFrame(int64_t index, ImageView<const uint8_t> rgb) {
+  SavePng(folder_ / "rgb" / (FrameName(index) + ".png"), rgb);
+}
+
+void SequenceWriter::WriteDepth(int64_t index, ImageView<const float> depth) {
+  MakeDirectories(folder_ / "depth");
+  Image<uint16_t> stored(depth.Width(), depth.Height());
+  for (size_t i = 0; i < stored.Size(); ++i) {
+    const double value = std::round(depth.Data()[i] * info_.depth_scale);
+    stored.Data()[i] = value >= 1 && value <= 65535 ? static_cast<uint16_t>(value) : 0;
+  }
+  SavePng(folder_ / "depth" / (FrameName(index) + ".png"), ImageView<const uint16_t>(stored));
+}
+
+void SequenceWriter::WriteMask(ImageView<const uint8_t> mask) { SavePng(folder_ / "mask.png", mask); }
+void SequenceWriter::WriteTruth(const Trajectory& trajectory) {
+  SaveTrajectory(folder_ / "groundtruth.tum", trajectory);
+}
+void SequenceWriter::WriteModel(const TriangleMesh& mesh) { SaveMesh(folder_ / "model.ply", mesh); }
+
+void SequenceWriter::Finish() {
+  std::string text = StrCat("name = ", FormatToml({info_.name}), "\nfps = ", FormatToml({info_.fps}),
+                            "\nunits = ", FormatToml({info_.units}),
+                            "\ndepth_scale = ", FormatToml({info_.depth_scale}), "\n");
+  if (info_.camera) text += "\n" + FormatCamera(*info_.camera);
+  WriteFileAtomically(folder_ / "sequence.toml", text);
+  finished_ = true;
+}
+
+}  // namespace lumen

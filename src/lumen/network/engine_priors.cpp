@@ -1,0 +1,57 @@
+#include "lumen/network/engine_priors.h"
+
+#include "lumen/image/pyramid.h"
+
+namespace lumen {
+
+void PriorsOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads per network"});
+  visitor.Field("pyramid_levels", pyramid_levels,
+                {.min = 1, .max = 6, .help = "levels of the feature pyramid"});
+}
+
+FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptors, const Mask& mask,
+                                  int levels) {
+  FeaturePyramid pyramid;
+  Mask level_mask = mask;
+  for (Image<float>& level : MakeMaskedPyramid(std::move(features), mask, levels)) {
+    pyramid.levels.push_back({InterleaveGradients(level, level_mask)});
+    level_mask = DownsampleMask(level_mask);
+  }
+  pyramid.descriptors = std::move(descriptors);
+  return pyramid;
+}
+
+EnginePriors::EnginePriors(const Model& model, const Mask& mask, const PriorsOptions& options)
+    : options_(options),
+      feature_mask_(DownsampleMask(mask)),
+      feature_(model.feature, model.tensors, mask, {.threads = options.threads}),
+      depth_(model.depth, model.tensors, mask, {.threads = options.threads}) {}
+
+FeaturePyramid EnginePriors::ComputeFeatures(const InputFrame& frame) {
+  feature_.RunTrunk(frame.image);
+  Image<float> features = feature_.RunHead(0);
+  return MakeFeaturePyramid(std::move(features), feature_.RunHead(1), feature_mask_, options_.pyramid_levels);
+}
+
+void EnginePriors::RunDepthTrunk(const InputFrame& frame) {
+  if (last_frame_ == &frame && last_index_ == frame.index && last_time_ == frame.time) return;
+  depth_.RunTrunk(frame.image);
+  last_average_ = depth_.RunHead(0);
+  last_frame_ = &frame;
+  last_index_ = frame.index;
+  last_time_ = frame.time;
+}
+
+Image<float> EnginePriors::ComputeAverageDepth(const InputFrame& frame) {
+  last_frame_ = nullptr;  // a caller may have changed the picture behind the same address
+  RunDepthTrunk(frame);
+  return last_average_;
+}
+
+DepthBasis EnginePriors::ComputeDepthBasis(const InputFrame& frame) {
+  RunDepthTrunk(frame);
+  return MakeDepthBasis(last_average_, depth_.RunHead(1), feature_mask_);
+}
+
+}  // namespace lumen

@@ -1,0 +1,47 @@
+// The networks behind the interface SLAM sees, on the CPU.
+#pragma once
+
+#include <memory>
+
+#include "lumen/base/config.h"
+#include "lumen/network/engine.h"
+#include "lumen/network/weights.h"
+#include "lumen/scene/priors.h"
+
+namespace lumen {
+
+struct PriorsOptions {
+  int threads = 1;  // per network
+  int pyramid_levels = 4;
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+class EnginePriors : public Priors {
+ public:
+  // `mask` is of the input frames' size (the networks').
+  EnginePriors(const Model& model, const Mask& mask, const PriorsOptions& options = {});
+
+  FeaturePyramid ComputeFeatures(const InputFrame& frame) override;
+  Image<float> ComputeAverageDepth(const InputFrame& frame) override;
+  // Reuses the trunk if this frame's average depth was the last thing asked for.
+  DepthBasis ComputeDepthBasis(const InputFrame& frame) override;
+
+ private:
+  void RunDepthTrunk(const InputFrame& frame);
+
+  PriorsOptions options_;
+  Mask feature_mask_;  // at the outputs' size
+  NetworkEngine feature_;
+  NetworkEngine depth_;
+  const InputFrame* last_frame_ = nullptr;  // compared with index and time, never followed
+  int64_t last_index_ = -1;
+  double last_time_ = 0;
+  Image<float> last_average_;
+};
+
+// Feature levels with their gradients from a feature map at level 0: what every backend ends with.
+FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptors, const Mask& mask,
+                                  int levels);
+
+}  // namespace lumen

@@ -1,0 +1,48 @@
+#include "lumen/network/engine_priors.h"
+
+#include <gtest/gtest.h>
+
+#include "lumen/base/random.h"
+
+namespace lumen {
+namespace {
+
+InputFrame RandomFrame(int64_t index) {
+  Random random(static_cast<uint64_t>(index));
+  InputFrame frame{index, 0.1 * static_cast<double>(index), RgbImage(160, 128, 3)};
+  for (size_t i = 0; i < frame.image.Size(); ++i)
+    frame.image.Data()[i] = static_cast<uint8_t>(random.NextBits());
+  return frame;
+}
+
+TEST(EnginePriors, GiveWhatTheInterfacePromises) {
+  EnginePriors priors(MakeRandomModel(1), Mask(160, 128, 1, 255));
+  const InputFrame frame = RandomFrame(1);
+  const FeaturePyramid features = priors.ComputeFeatures(frame);
+  ASSERT_EQ(features.levels.size(), 4U);
+  EXPECT_EQ(features.levels[0].values.Width(), 80);
+  EXPECT_EQ(features.levels[0].FeatureChannels(), 16);
+  EXPECT_EQ(features.levels[3].values.Width(), 10);
+  EXPECT_EQ(features.descriptors.Channels(), 16);
+  const DepthBasis basis = priors.ComputeDepthBasis(frame);
+  EXPECT_EQ(basis.NumBases(), 16);
+  EXPECT_GT(basis.mean_square, 0);
+  for (size_t i = 0; i < basis.average.Size(); ++i) ASSERT_GE(basis.average.Data()[i], 0.0F);
+}
+
+TEST(EnginePriors, BasisAfterAverageEqualsBasisAlone) {
+  const Model model = MakeRandomModel(2);
+  const Mask mask(160, 128, 1, 255);
+  const InputFrame frame = RandomFrame(1);
+  const InputFrame other = RandomFrame(2);
+  EnginePriors alone(model, mask);
+  const DepthBasis expected = alone.ComputeDepthBasis(frame);
+  EnginePriors priors(model, mask);
+  priors.ComputeDepthBasis(other);
+  EXPECT_EQ(priors.ComputeAverageDepth(frame), expected.average);
+  EXPECT_EQ(priors.ComputeDepthBasis(frame).bases, expected.bases);
+  EXPECT_NE(priors.ComputeDepthBasis(other).bases, expected.bases);
+}
+
+}  // namespace
+}  // namespace lumen

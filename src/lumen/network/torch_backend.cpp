@@ -1,0 +1,35 @@
+#include "lumen/network/torch_backend.h"
+
+#include <filesystem>
+
+#include "lumen/base/error.h"
+#include "lumen/base/module.h"
+
+namespace lumen {
+
+const TorchBackend* FindTorchBackend() {
+  static const TorchBackend* const backend = [] {
+    const auto entry =
+        reinterpret_cast<const TorchBackend* (*)()>(FindModuleEntry("lumen_torch", "LumenTorchBackend"));
+    return entry != nullptr ? entry() : nullptr;
+  }();
+  return backend;
+}
+
+std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask, const PriorsOptions& options,
+                                   const std::string& device) {
+  LUMEN_CHECK(device == "auto" || device == "cpu" || device == "cuda", device);
+  // Loading Torch takes half a second: only where a GPU's driver is there at all.
+  const bool may_have_gpu =
+      std::filesystem::exists("/proc/driver/nvidia/version") || std::filesystem::exists("/dev/nvidia0");
+  if (device == "cuda" || (device == "auto" && may_have_gpu)) {
+    const TorchBackend* backend = FindTorchBackend();
+    if (backend != nullptr && backend->HaveCuda()) return backend->MakePriors(model, mask, options, "cuda");
+    if (device == "cuda")
+      throw InputError(backend == nullptr ? "--device cuda: this build has no Torch backend"
+                                          : "--device cuda: Torch finds no GPU");
+  }
+  return std::make_unique<EnginePriors>(model, mask, options);
+}
+
+}  // namespace lumen

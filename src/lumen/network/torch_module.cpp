@@ -1,0 +1,122 @@
+// The module that links Torch; see torch_backend.h.
+#include <torch/version.h>
+
+#include "lumen/image/pyramid.h"
+#include "lumen/network/torch_backend.h"
+#include "lumen/network/torch_network.h"
+
+#ifdef LUMEN_HAVE_CUDA_GRAPH
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDAStream.h>
+#endif
+
+namespace lumen {
+
+namespace {
+
+// One network on one device, for frames of one video. On a GPU the whole forward pass is recorded once as
+// a CUDA graph: replaying it costs one launch instead of two hundred.
+class DeviceNetwork {
+ public:
+  DeviceNetwork(const NetworkSpec& spec, const std::map<std::string, Tensor>& tensors, const Mask& mask,
+                const torch::Device& device)
+      : network_(spec), device_(device) {
+    network_->Load(tensors);
+    network_->to(device);
+    network_->eval();
+    mask_ = MaskToTorch(mask).to(device);
+    image_ =
+        torch::zeros({1, spec.input_channels, spec.input_height, spec.input_width}, torch::kFloat).to(device);
+    if (device.is_cuda()) Record();
+  }
+
+  std::vector<Image<float>> Run(ImageView<const uint8_t> rgb) {
+    torch::NoGradGuard no_grad;
+    std::vector<Image<float>> maps;
+    for (const torch::Tensor& output : Forward(ToTorch(rgb))) maps.push_back(FromTorch(output));
+    return maps;
+  }
+
+ private:
+#ifdef LUMEN_HAVE_CUDA_GRAPH
+  void Record() {
+    torch::NoGradGuard no_grad;
+    const auto stream = c10::cuda::getStreamFromPool();
+    const c10::cuda::CUDAStreamGuard guard(stream);
+    for (int i = 0; i < 3; ++i) outputs_ = network_->forward(image_, mask_);  // lets Torch choose its kernels
+    stream.synchronize();
+    graph_ = std::make_unique<at::cuda::CUDAGraph>();
+    graph_->capture_begin();
+    outputs_ = network_->forward(image_, mask_);
+    graph_->capture_end();
+  }
+  std::vector<torch::Tensor> Forward(const torch::Tensor& image) {
+    if (!graph_) return network_->forward(image.to(device_), mask_);
+    image_.copy_(image);
+    graph_->replay();
+    return outputs_;
+  }
+  std::unique_ptr<at::cuda::CUDAGraph> graph_;
+  std::vector<torch::Tensor> outputs_;
+#else
+  void Record() {}
+  std::vector<torch::Tensor> Forward(const torch::Tensor& image) {
+    return network_->forward(image.to(device_), mask_);
+  }
+#endif
+
+  TorchNetwork network_;
+  torch::Device device_;
+  torch::Tensor mask_, image_;
+};
+
+class TorchPriors : public Priors {
+ public:
+  TorchPriors(const Model& model, const Mask& mask, const PriorsOptions& options, const torch::Device& device)
+      : options_(options),
+        feature_mask_(DownsampleMask(mask)),
+        feature_(model.feature, model.tensors, mask, device),
+        depth_(model.depth, model.tensors, mask, device) {}
+
+  FeaturePyramid ComputeFeatures(const InputFrame& frame) override {
+    std::vector<Image<float>> maps = feature_.Run(frame.image);
+    return MakeFeaturePyramid(std::move(maps[0]), std::move(maps[1]), feature_mask_, options_.pyramid_levels);
+  }
+  Image<float> ComputeAverageDepth(const InputFrame& frame) override {
+    return std::move(depth_.Run(frame.image)[0]);
+  }
+  DepthBasis ComputeDepthBasis(const InputFrame& frame) override {
+    std::vector<Image<float>> maps = depth_.Run(frame.image);
+    return MakeDepthBasis(std::move(maps[0]), std::move(maps[1]), feature_mask_);
+  }
+
+ private:
+  PriorsOptions options_;
+  Mask feature_mask_;
+  DeviceNetwork feature_, depth_;
+};
+
+class Backend : public TorchBackend {
+ public:
+  std::string Version() const override { return TORCH_VERSION; }
+  bool HaveCuda() const override { return torch::cuda::is_available(); }
+  std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask, const PriorsOptions& options,
+                                     const std::string& device) const override {
+    torch::set_num_threads(options.threads);
+#if defined(__aarch64__)
+    at::globalContext().setUserEnabledMkldnn(
+        false);  // its reference kernels are six times slower than OpenBLAS here
+#endif
+    return std::make_unique<TorchPriors>(model, mask, options,
+                                         torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU));
+  }
+};
+
+}  // namespace
+
+}  // namespace lumen
+
+extern "C" __attribute__((visibility("default"))) const lumen::TorchBackend* LumenTorchBackend() {
+  static const lumen::Backend backend;
+  return &backend;
+}

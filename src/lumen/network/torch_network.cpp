@@ -1,0 +1,150 @@
+#include "lumen/network/torch_network.h"
+
+namespace lumen {
+
+namespace {
+
+// A partial convolution: renormalised by the share of valid taps, zero where there is none.
+torch::Tensor PartialConv(torch::nn::Conv2d& conv, const torch::Tensor& input, torch::Tensor& mask) {
+  torch::Tensor scale, valid;
+  {
+    torch::NoGradGuard no_grad;
+    const torch::Tensor ones = torch::ones({1, 1, 3, 3}, mask.options());
+    const torch::Tensor taps = torch::conv2d(mask, ones, {}, 1, 1);
+    valid = (taps > 0.5).to(mask.dtype());
+    scale = valid * 9.0 / taps.clamp_min(1.0);
+  }
+  const torch::Tensor raw = torch::conv2d(input * mask, conv->weight, {}, 1, 1);
+  mask = valid;
+  return raw * scale + conv->bias.view({1, -1, 1, 1}) * valid;
+}
+
+torch::Tensor Activate(const torch::Tensor& map, Activation activation) {
+  if (activation == Activation::kRelu) return torch::relu(map);
+  if (activation == Activation::kAbs) return torch::abs(map);
+  return torch::tanh(map);
+}
+
+torch::Tensor RunBlock(torch::nn::Conv2d& conv1, torch::nn::GroupNorm& norm, torch::nn::Conv2d& conv2,
+                       Activation activation, const torch::Tensor& input, torch::Tensor& mask) {
+  torch::Tensor map = PartialConv(conv1, input, mask);
+  map = torch::relu(norm->forward(map));
+  return Activate(PartialConv(conv2, map, mask), activation);
+}
+
+}  // namespace
+
+TorchNetworkImpl::TorchNetworkImpl(const NetworkSpec& spec) : spec_(spec) {
+  for (const BlockSpec& block : ListBlocks(spec)) {
+    // Module names may not hold dots; the tensors' full names are restored in Load and Store.
+    std::string name = block.name;
+    std::replace(name.begin(), name.end(), '.', '_');
+    Block made{block};
+    const auto options = [](int in, int out) { return torch::nn::Conv2dOptions(in, out, 3).padding(1); };
+    made.conv1 = register_module(name + "_conv1", torch::nn::Conv2d(options(block.in, block.out)));
+    made.norm = register_module(name + "_norm", torch::nn::GroupNorm(torch::nn::GroupNormOptions(
+                                                    CountGroups(spec, block.out), block.out)));
+    made.conv2 = register_module(name + "_conv2", torch::nn::Conv2d(options(block.out, block.out)));
+    for (auto& conv : {made.conv1, made.conv2}) {
+      torch::nn::init::xavier_uniform_(conv->weight);
+      torch::nn::init::zeros_(conv->bias);
+    }
+    blocks_.push_back(std::move(made));
+  }
+}
+
+std::vector<torch::Tensor> TorchNetworkImpl::forward(const torch::Tensor& image,
+                                                     const torch::Tensor& input_mask) {
+  using Role = BlockSpec::Role;
+  torch::Tensor current = image;
+  torch::Tensor mask = input_mask;
+  torch::Tensor trunk, trunk_mask;
+  std::vector<torch::Tensor> skips, entering, outputs;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    Block& block = blocks_[b];
+    if (block.spec.role == Role::kUp) {
+      const auto skip = static_cast<size_t>(block.spec.skip);
+      current = torch::cat(
+          {torch::upsample_nearest2d(current, {current.size(2) * 2, current.size(3) * 2}), skips[skip]}, 1);
+      mask = entering[skip];
+    }
+    if (block.spec.role == Role::kDown) entering.push_back(mask);
+    if (block.spec.role == Role::kHead && !trunk.defined()) {
+      trunk = current;
+      trunk_mask = entering[1];
+    }
+    if (block.spec.starts_head) {
+      current = trunk;
+      mask = trunk_mask;
+    }
+    current = RunBlock(block.conv1, block.norm, block.conv2, block.spec.activation, current, mask);
+    if (block.spec.role == Role::kDown) {
+      skips.push_back(current);
+      current = torch::max_pool2d(current, 2);
+      mask = torch::max_pool2d(mask, 2);
+    }
+    const bool ends_head =
+        block.spec.role == Role::kHead && (b + 1 == blocks_.size() || blocks_[b + 1].spec.starts_head);
+    if (ends_head) outputs.push_back(current);
+  }
+  return outputs;
+}
+
+void TorchNetworkImpl::Load(const std::map<std::string, Tensor>& tensors) {
+  torch::NoGradGuard no_grad;
+  const auto copy = [&](const std::string& name, torch::Tensor& target) {
+    const Tensor& source = tensors.at(name);
+    target.copy_(torch::from_blob(const_cast<float*>(source.values.data()), source.shape, torch::kFloat));
+  };
+  for (Block& block : blocks_) {
+    const std::string prefix = spec_.name + "." + block.spec.name;
+    copy(prefix + ".conv1.weight", block.conv1->weight);
+    copy(prefix + ".conv1.bias", block.conv1->bias);
+    copy(prefix + ".norm.weight", block.norm->weight);
+    copy(prefix + ".norm.bias", block.norm->bias);
+    copy(prefix + ".conv2.weight", block.conv2->weight);
+    copy(prefix + ".conv2.bias", block.conv2->bias);
+  }
+}
+
+std::map<std::string, Tensor> TorchNetworkImpl::Store() const {
+  std::map<std::string, Tensor> tensors;
+  const auto copy = [&](const std::string& name, const torch::Tensor& source) {
+    const torch::Tensor flat = source.detach().to(torch::kCPU, torch::kFloat).contiguous();
+    const auto* values = flat.data_ptr<float>();
+    tensors[name] = {source.sizes().vec(), std::vector<float>(values, values + flat.numel())};
+  };
+  for (const Block& block : blocks_) {
+    const std::string prefix = spec_.name + "." + block.spec.name;
+    copy(prefix + ".conv1.weight", block.conv1->weight);
+    copy(prefix + ".conv1.bias", block.conv1->bias);
+    copy(prefix + ".norm.weight", block.norm->weight);
+    copy(prefix + ".norm.bias", block.norm->bias);
+    copy(prefix + ".conv2.weight", block.conv2->weight);
+    copy(prefix + ".conv2.bias", block.conv2->bias);
+  }
+  return tensors;
+}
+
+torch::Tensor ToTorch(ImageView<const uint8_t> rgb) {
+  const torch::Tensor bytes = torch::from_blob(const_cast<uint8_t*>(rgb.Data()),
+                                               {1, rgb.Height(), rgb.Width(), rgb.Channels()}, torch::kUInt8);
+  return bytes.permute({0, 3, 1, 2}).to(torch::kFloat).div(255.0).contiguous();
+}
+
+torch::Tensor MaskToTorch(const Mask& mask) {
+  const torch::Tensor bytes =
+      torch::from_blob(const_cast<uint8_t*>(mask.Data()), {1, 1, mask.Height(), mask.Width()}, torch::kUInt8);
+  return bytes.gt(0).to(torch::kFloat);
+}
+
+Image<float> FromTorch(const torch::Tensor& map) {
+  const torch::Tensor interleaved =
+      map.detach().to(torch::kCPU, torch::kFloat).permute({0, 2, 3, 1}).contiguous();
+  Image<float> image(static_cast<int>(map.size(3)), static_cast<int>(map.size(2)),
+                     static_cast<int>(map.size(1)));
+  std::copy_n(interleaved.data_ptr<float>(), image.Size(), image.Data());
+  return image;
+}
+
+}  // namespace lumen

@@ -1,0 +1,41 @@
+// The networks as Torch modules, made from the same list of blocks: for training, for the GPU, and as the
+// engine's witness. Only files that already pay for Torch's headers include this.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "lumen/image/image.h"
+#include "lumen/network/architecture.h"
+#include "lumen/network/safetensors.h"
+
+namespace lumen {
+
+class TorchNetworkImpl : public torch::nn::Module {
+ public:
+  explicit TorchNetworkImpl(const NetworkSpec& spec);
+
+  const NetworkSpec& Spec() const { return spec_; }
+  // image (N, 3, H, W) in [0, 1] and mask (N, 1, H, W) of zeros and ones → one map per head, (N, C, H/2,
+  // W/2).
+  std::vector<torch::Tensor> forward(const torch::Tensor& image, const torch::Tensor& mask);
+
+  void Load(const std::map<std::string, Tensor>& tensors);  // by full name
+  std::map<std::string, Tensor> Store() const;
+
+ private:
+  struct Block {
+    BlockSpec spec;
+    torch::nn::Conv2d conv1{nullptr}, conv2{nullptr};
+    torch::nn::GroupNorm norm{nullptr};
+  };
+  NetworkSpec spec_;
+  std::vector<Block> blocks_;
+};
+TORCH_MODULE(TorchNetwork);
+
+// Our images as Torch sees them, and back.
+torch::Tensor ToTorch(ImageView<const uint8_t> rgb);  // (1, 3, H, W) in [0, 1]
+torch::Tensor MaskToTorch(const Mask& mask);          // (1, 1, H, W)
+Image<float> FromTorch(const torch::Tensor& map);     // (1, C, H, W) → interleaved
+
+}  // namespace lumen

@@ -1,0 +1,163 @@
+// The program from the outside: what it prints, what it writes, and how it fails.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "lumen/base/random.h"
+#include "lumen/base/test_data.h"
+#include "lumen/base/text.h"
+#include "lumen/io/opencv_codec.h"
+#include "lumen/io/png.h"
+#include "lumen/io/sequence_folder.h"
+#include "tests/command.h"
+
+namespace lumen {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of small images.
+fs::path WriteImages(const fs::path& folder, int count) {
+  fs::create_directories(folder);
+  for (int i = 0; i < count; ++i)
+    SavePng(folder / StrCat(i, ".png"), RgbImage(40, 32, 3, static_cast<uint8_t>(40 + i)).View());
+  return folder;
+}
+
+// One line on stderr that holds `text`, the exit code, and no output folder.
+void ExpectFault(const std::string& line, int code, const std::string& text, const fs::path& output) {
+  const CommandResult result = RunCommand(line);
+  EXPECT_EQ(result.code, code) << result.err;
+  EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+  const auto is_fault = [](const std::string& l) { return StartsWith(l, "lumen: "); };
+  const std::vector<std::string> lines = Split(result.err, '\n');
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), is_fault), 1) << result.err;
+  EXPECT_FALSE(fs::exists(output)) << "nothing half-written";
+}
+
+TEST(Cli, InfoNamesVersionAndParts) {
+  const CommandResult result = RunCommand("lumen info");
+  EXPECT_EQ(result.code, 0);
+  for (const char* word : {"lumen ", "video", "hdf5", "torch", "cpu", "gpu", "model"}) {
+    EXPECT_NE(result.out.find(word), std::string::npos) << word;
+  }
+}
+
+TEST(Cli, ConfigMarksWhatDiffersAndItsOutputIsAConfig) {
+  const TemporaryFolder folder;
+  const CommandResult changed = RunCommand("lumen config --set view.width=200");
+  EXPECT_NE(changed.out.find("width = 200  # default: 160"), std::string::npos) << changed.out;
+  std::ofstream(folder.Path() / "c.toml") << changed.out;
+  const CommandResult again =
+      RunCommand(StrCat("lumen config --config ", (folder.Path() / "c.toml").string()));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, changed.out);
+  EXPECT_NE(RunCommand("lumen config --page").out.find("| `view.width` | 160 | px |"), std::string::npos);
+}
+
+TEST(Cli, UsageErrorsExitWithTwo) {
+  EXPECT_EQ(RunCommand("lumen").code, 2);
+  EXPECT_EQ(RunCommand("lumen convert").code, 2);
+  EXPECT_EQ(RunCommand("lumen info --nonsense").code, 2);
+  EXPECT_NE(RunCommand("lumen confg").err.find("did you mean \"config\"?"), std::string::npos);
+  EXPECT_EQ(RunCommand("lumen --help").code, 0);
+  const CommandResult misspelt = RunCommand("lumen config --set view.widht=3");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_NE(misspelt.err.find("did you mean \"view.width\"?"), std::string::npos);
+}
+
+TEST(Cli, ConvertTurnsImagesIntoASequence) {
+  const TemporaryFolder folder;
+  WriteImages(folder.Path() / "in", 6);
+  const fs::path out = folder.Path() / "out";
+  const CommandResult result = RunCommand(StrCat("lumen convert ", (folder.Path() / "in").string(), " ",
+                                                 out.string(), " --fov 70 --fps 20 --stride 2"));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto source = OpenInput(out, {});
+  EXPECT_EQ(source->Info().frame_count, 3);
+  EXPECT_EQ(source->Info().fps, 10) << "every second frame at half the rate";
+  EXPECT_EQ(source->Next()->image(3, 3, 0), 40);
+  EXPECT_EQ(source->Next()->image(3, 3, 0), 42);
+  EXPECT_NEAR(source->Info().camera->AsPinhole()->fx, 20 / std::tan(35 * M_PI / 180), 1e-6);
+}
+
+TEST(Cli, ConvertFaultsAreOneLineAndLeaveNothing) {
+  const TemporaryFolder folder;
+  const fs::path in = WriteImages(folder.Path() / "in", 4);
+  const fs::path out = folder.Path() / "out";
+  const std::string convert = StrCat("lumen convert ", in.string(), " ", out.string());
+  ExpectFault(StrCat("lumen convert ", (folder.Path() / "no").string(), " ", out.string()), 2,
+              "no such file or folder", out);
+  ExpectFault(convert + " --rectify 160x128", 2, "no calibration: give --calibration FILE", out);
+  ExpectFault(convert + " --fov 70 --rectify 0x0", 2, "expected WIDTHxHEIGHT", out);
+  ExpectFault(convert + " --start 9", 2, "leave no frame", out);
+  ExpectFault(convert + " --mask " + (in / "none.png").string(), 2, "no such file", out);
+
+  fs::create_directory(folder.Path() / "empty");
+  ExpectFault(StrCat("lumen convert ", (folder.Path() / "empty").string(), " ", out.string()), 2,
+              "holds no images", out);
+
+  std::ofstream(folder.Path() / "x.mp4") << "no video";
+  ExpectFault(StrCat("lumen convert ", (folder.Path() / "x.mp4").string(), " ", out.string()), 2, "x.mp4",
+              out);
+
+  SavePng(folder.Path() / "mask.png", Mask(7, 7, 1, 255).View());
+  ExpectFault(convert + " --mask " + (folder.Path() / "mask.png").string(), 2, "the mask is 7x7", out);
+
+  fs::resize_file(in / "2.png", 70);
+  ExpectFault(convert, 2, "2.png", out);
+}
+
+TEST(Cli, FullDiskExitsWithThreeAndLeavesNothing) {
+  const TemporaryFolder folder;
+  Random random(1);
+  Image<uint8_t> noise(200, 160, 3);
+  for (size_t i = 0; i < noise.Size(); ++i) noise.Data()[i] = static_cast<uint8_t>(random.NextBits());
+  fs::create_directory(folder.Path() / "in");
+  SavePng(folder.Path() / "in/0.png", noise.View());
+  const fs::path out = folder.Path() / "out";
+  // A limit on the size of files is a disk that takes no more, for one process.
+  ExpectFault(
+      StrCat("( ulimit -f 8; lumen convert ", (folder.Path() / "in").string(), " ", out.string(), " )"), 3,
+      "cannot write", out);
+}
+
+TEST(Cli, TargetThatIsNotEmptyIsRefusedAndLeftAlone) {
+  const TemporaryFolder folder;
+  const fs::path in = WriteImages(folder.Path() / "in", 2);
+  fs::create_directory(folder.Path() / "out");
+  std::ofstream(folder.Path() / "out/precious") << "x";
+  const CommandResult result =
+      RunCommand(StrCat("lumen convert ", in.string(), " ", (folder.Path() / "out").string()));
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(fs::exists(folder.Path() / "out/precious"));
+}
+
+TEST(Cli, RealSequenceAndAVideoMadeFromItAgree) {
+  const auto data = FindTestData("nasal-real");
+  if (!data || !HaveOpenCv()) GTEST_SKIP() << "no nasal-real here";
+  const TemporaryFolder folder;
+  const fs::path images = folder.Path() / "images";
+  const fs::path video = folder.Path() / "clip.avi";
+  const std::string select = " --end 5 --rectify 160x128";
+  ASSERT_EQ(RunCommand(StrCat("lumen convert ", data->string(), " ", images.string(), select)).code, 0);
+  ASSERT_EQ(RunCommand(StrCat("lumen_make_video ", data->string(), " ", video.string(), " 5")).code, 0);
+  const CommandResult result = RunCommand(StrCat(
+      "lumen convert ", video.string(), " ", (folder.Path() / "video").string(), select, " --calibration ",
+      (*data / "sequence.toml").string(), " --mask ", (*data / "mask.png").string()));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto a = OpenInput(images, {});
+  const auto b = OpenInput(folder.Path() / "video", {});
+  EXPECT_EQ(*a->Info().camera, *b->Info().camera);
+  for (int i = 0; i < 5; ++i) {
+    const RgbImage x = a->Next()->image;
+    const RgbImage y = b->Next()->image;
+    double sum = 0;
+    for (size_t k = 0; k < x.Size(); ++k) sum += std::abs(x.Data()[k] - y.Data()[k]);
+    EXPECT_LT(sum / static_cast<double>(x.Size()), 1.5) << "frame " << i;  // the video's compression
+  }
+}
+
+}  // namespace
+}  // namespace lumen
