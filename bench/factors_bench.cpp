@@ -2,7 +2,10 @@
 // that a fast wrong kernel cannot win, and reports the ratio to the plain kernel measured in the same run.
 #include <benchmark/benchmark.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 
 #include "lumen/base/timer.h"
 #include "lumen/factors/feature_metric_factor.h"
@@ -118,8 +121,9 @@ BENCHMARK(PoseScaleGraph500)->Unit(benchmark::kMillisecond)->MinTime(1.0);
 // A smoother over a chain, and what adding further keyframes to it costs.
 class ChainRun {
  public:
-  explicit ChainRun(int64_t length) {
-    for (; next_ < length; ++next_) Add();
+  explicit ChainRun(int64_t length) { GrowTo(length); }
+  void GrowTo(int64_t length) {
+    for (; next_ < length; ++next_) Update(MakeChainLink(next_, random_));
   }
   double AddMs() {
     const ChainLink link = MakeChainLink(next_++, random_);
@@ -127,11 +131,9 @@ class ChainRun {
     Update(link);
     return watch.ElapsedMs();
   }
-  const IncrementalSmoother& Smoother() const { return smoother_; }
   const SmootherSummary& Last() const { return last_; }
 
  private:
-  void Add() { Update(MakeChainLink(next_, random_)); }
   void Update(const ChainLink& link) {
     last_ = smoother_.Update({.new_values = link.values, .new_factors = link.factors});
   }
@@ -142,6 +144,13 @@ class ChainRun {
   SmootherSummary last_;
 };
 
+double ResidentKb() {
+  std::ifstream statm("/proc/self/statm");
+  double total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;
+}
+
 double MedianMs(std::vector<double> times) {
   std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2), times.end());
   return times[times.size() / 2];
@@ -150,7 +159,12 @@ double MedianMs(std::vector<double> times) {
 // Adding one keyframe of 23 unknowns with four neighbours: a chain of 5,000 against one of 50. The two are
 // timed in turns, so that whatever else the machine does meets both.
 void SmootherLongAgainstShortChain(benchmark::State& state) {
-  ChainRun long_chain(5000);
+  const double empty_kb = ResidentKb();
+  ChainRun long_chain(2500);
+  const double half_kb = ResidentKb();
+  long_chain.GrowTo(5000);
+  state.counters["kb_per_keyframe_first_half"] = (half_kb - empty_kb) / 2500;
+  state.counters["kb_per_keyframe_second_half"] = (ResidentKb() - half_kb) / 2500;
   std::vector<double> long_ms, short_ms;
   for (auto _ : state) {
     ChainRun short_chain(50);
