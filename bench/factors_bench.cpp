@@ -2,12 +2,16 @@
 // that a fast wrong kernel cannot win, and reports the ratio to the plain kernel measured in the same run.
 #include <benchmark/benchmark.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 
 #include "lumen/base/timer.h"
 #include "lumen/factors/feature_metric_factor.h"
 #include "lumen/factors/geometric_consistency_factor.h"
 #include "lumen/factors/pair_scene_test.h"
+#include "lumen/factors/pose_scale_scene_test.h"
 #include "lumen/graph/incremental_smoother.h"
 #include "lumen/graph/sample_factors_test.h"
 
@@ -94,6 +98,90 @@ void MappingGc46(benchmark::State& state) {
   RunFactor(state, fast, reference, pair.values);
 }
 BENCHMARK(MappingGc46)->Unit(benchmark::kMillisecond);
+
+void PoseScaleGraph500(benchmark::State& state) {
+  const PoseScaleScene scene = MakePoseScaleScene({.keyframes = 500, .loops = 50, .seed = 2});
+  PoseScaleResult result;
+  double best = 1e300;
+  for (auto _ : state) {
+    const Stopwatch watch;
+    result = SolvePoseScaleGraph(scene.problem);
+    best = std::min(best, watch.ElapsedMs());
+  }
+  if (result.status != PoseScaleStatus::kConverged) state.SkipWithError("did not converge");
+  const double ratio = MeanPositionError(result.keyframes, scene.truth) /
+                       MeanPositionError(scene.problem.keyframes, scene.truth);
+  if (!(ratio < 0.2)) state.SkipWithError("did not close the loops");
+  state.counters["best_ms"] = best;
+  state.counters["iterations"] = result.solver.iterations;
+  state.counters["error_left"] = ratio;
+}
+BENCHMARK(PoseScaleGraph500)->Unit(benchmark::kMillisecond)->MinTime(1.0);
+
+// A smoother over a chain, and what adding further keyframes to it costs.
+class ChainRun {
+ public:
+  explicit ChainRun(int64_t length) { GrowTo(length); }
+  void GrowTo(int64_t length) {
+    for (; next_ < length; ++next_) Update(MakeChainLink(next_, random_));
+  }
+  double AddMs() {
+    const ChainLink link = MakeChainLink(next_++, random_);
+    const Stopwatch watch;
+    Update(link);
+    return watch.ElapsedMs();
+  }
+  const SmootherSummary& Last() const { return last_; }
+
+ private:
+  void Update(const ChainLink& link) {
+    last_ = smoother_.Update({.new_values = link.values, .new_factors = link.factors});
+  }
+
+  Random random_{1};
+  int64_t next_ = 0;
+  IncrementalSmoother smoother_;
+  SmootherSummary last_;
+};
+
+double ResidentKb() {
+  std::ifstream statm("/proc/self/statm");
+  double total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+double MedianMs(std::vector<double> times) {
+  std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+// Adding one keyframe of 23 unknowns with four neighbours: a chain of 5,000 against one of 50. The two are
+// timed in turns, so that whatever else the machine does meets both.
+void SmootherLongAgainstShortChain(benchmark::State& state) {
+  const double empty_kb = ResidentKb();
+  ChainRun long_chain(2500);
+  const double half_kb = ResidentKb();
+  long_chain.GrowTo(5000);
+  state.counters["kb_per_keyframe_first_half"] = (half_kb - empty_kb) / 2500;
+  state.counters["kb_per_keyframe_second_half"] = (ResidentKb() - half_kb) / 2500;
+  std::vector<double> long_ms, short_ms;
+  for (auto _ : state) {
+    ChainRun short_chain(50);
+    for (int i = 0; i < 20; ++i) {
+      long_ms.push_back(long_chain.AddMs());
+      short_ms.push_back(short_chain.AddMs());
+    }
+    if (short_chain.Last().eliminated_variables != long_chain.Last().eliminated_variables) {
+      state.SkipWithError("the long chain eliminates more");
+    }
+  }
+  state.counters["add_to_5000_ms"] = MedianMs(long_ms);
+  state.counters["add_to_50_ms"] = MedianMs(short_ms);
+  state.counters["ratio"] = MedianMs(long_ms) / MedianMs(short_ms);
+  state.counters["eliminated"] = long_chain.Last().eliminated_variables;
+}
+BENCHMARK(SmootherLongAgainstShortChain)->Unit(benchmark::kMillisecond)->Iterations(30);
 
 }  // namespace
 }  // namespace lumen

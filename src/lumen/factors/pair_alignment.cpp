@@ -101,7 +101,10 @@ LevenbergMarquardtSummary Solve(const PairAlignmentProblem& problem, const PairV
 }
 
 bool IsDegenerate(const Matrix6d& information) {
-  const Vector6d eigenvalues = Eigen::SelfAdjointEigenSolver<Matrix6d>(information).eigenvalues();
+  // Of dynamic size: a fixed 6×6 solver takes minutes to compile with sanitizers.
+  const Eigen::MatrixXd matrix = information;
+  const Eigen::VectorXd eigenvalues =
+      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(matrix, Eigen::EigenvaluesOnly).eigenvalues();
   return !(eigenvalues[0] > kDegenerateRatio * eigenvalues[5]);
 }
 
