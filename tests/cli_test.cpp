@@ -10,6 +10,7 @@
 #include "lumen/io/opencv_codec.h"
 #include "lumen/io/png.h"
 #include "lumen/io/sequence_folder.h"
+#include "lumen/network/weights.h"
 #include "tests/command.h"
 
 namespace lumen {
@@ -132,6 +133,69 @@ TEST(Cli, TargetThatIsNotEmptyIsRefusedAndLeftAlone) {
       RunCommand(StrCat("lumen convert ", in.string(), " ", (folder.Path() / "out").string()));
   EXPECT_EQ(result.code, 2);
   EXPECT_TRUE(fs::exists(folder.Path() / "out/precious"));
+}
+
+TEST(Cli, SimulateWritesASequenceWithItsTruthAndTheSameBytesEveryTime) {
+  const TemporaryFolder folder;
+  const auto simulate = [&](const std::string& name, const std::string& extra) {
+    return RunCommand(StrCat("lumen simulate ", (folder.Path() / name).string(),
+                             " --anatomy colon --seed 3 --frames 4 --size 80x64 ", extra));
+  };
+  ASSERT_EQ(simulate("a", "--threads 1").code, 0);
+  ASSERT_EQ(simulate("b", "--threads 3").code, 0);
+  EXPECT_EQ(
+      RunCommand(StrCat("diff -r ", (folder.Path() / "a").string(), " ", (folder.Path() / "b").string()))
+          .code,
+      0);
+  const auto source = OpenInput(folder.Path() / "a", {});
+  EXPECT_EQ(source->Info().frame_count, 4);
+  EXPECT_EQ(source->Info().units, "mm");
+  EXPECT_EQ(source->Info().truth->size(), 4U);
+  EXPECT_TRUE(source->Info().mask);
+  EXPECT_TRUE(source->LoadDepth(3));
+  EXPECT_TRUE(fs::exists(folder.Path() / "a/model.ply"));
+}
+
+TEST(Cli, SimulateFaultsAreOneLineAndLeaveNothing) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.Path() / "out";
+  const std::string simulate = StrCat("lumen simulate ", out.string(), " ");
+  ExpectFault(simulate + "--anatomy nasl", 2, "did you mean \"nasal\"?", out);
+  ExpectFault(simulate + "--subject nasal-9", 2, "nasal-", out);
+  ExpectFault(simulate + "--frames 0", 2, "at least one frame", out);
+  ExpectFault(simulate + "--size 3x3", 2, "expected WIDTHxHEIGHT", out);
+  ExpectFault(simulate + "--path sideways", 2, "sideways", out);
+  ExpectFault(simulate + "--degrade smoke:9", 2, "smoke", out);
+  ExpectFault(StrCat("( ulimit -f 8; ", simulate, "--frames 2 --size 160x128 --threads 1 )"), 3,
+              "cannot write", out);
+  fs::create_directory(out);
+  std::ofstream(out / "precious") << "x";
+  EXPECT_EQ(RunCommand(simulate + "--frames 2").code, 2);
+  EXPECT_TRUE(fs::exists(out / "precious"));
+}
+
+TEST(Cli, PredictRunsOnAnyWeightsAndNamesBadOnes) {
+  const TemporaryFolder folder;
+  const fs::path model = folder.Path() / "m.safetensors";
+  SaveModel(model, MakeRandomModel(1));
+  WriteImages(folder.Path() / "in", 2);
+  const fs::path out = folder.Path() / "out";
+  const CommandResult result = RunCommand(StrCat("lumen predict ", (folder.Path() / "in").string(), " --out ",
+                                                 out.string(), " --fov 77 --model ", model.string()));
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const char* kind : {"depth", "depth_color", "features", "descriptors"}) {
+    EXPECT_TRUE(fs::exists(out / StrCat("000001_", kind, ".png"))) << kind;
+  }
+  EXPECT_EQ(RunCommand(StrCat("lumen predict ", (folder.Path() / "in/0.png").string(), " --out ",
+                              (folder.Path() / "one").string(), " --model ", model.string()))
+                .code,
+            0);
+  std::ofstream(folder.Path() / "bad.safetensors") << "no weights";
+  const CommandResult bad =
+      RunCommand(StrCat("lumen predict ", (folder.Path() / "in").string(), " --out ", out.string(),
+                        " --fov 77 --model ", (folder.Path() / "bad.safetensors").string()));
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.err.find("bad.safetensors"), std::string::npos);
 }
 
 TEST(Cli, RealSequenceAndAVideoMadeFromItAgree) {

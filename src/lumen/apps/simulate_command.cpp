@@ -75,6 +75,7 @@ void WriteFrames(const SimulatedSequence& sequence, int threads, SequenceWriter&
 
 void RunSimulate(const SimulateOptions& options, const CLI::App& command) {
   const SequenceOptions resolved = ResolveOptions(options, command);
+  RequireFreshFolder(options.output);  // before seconds are spent on the scene
   const std::string name =
       options.subject.empty() ? StrCat(AnatomyName(resolved.anatomy), "-", resolved.seed) : options.subject;
   SequenceOptions one_thread = resolved;

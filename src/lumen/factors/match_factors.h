@@ -9,14 +9,9 @@
 #include "lumen/base/config.h"
 #include "lumen/factors/pair_variables.h"
 #include "lumen/scene/frame.h"
+#include "lumen/scene/matching.h"
 
 namespace lumen {
-
-struct Match {
-  Eigen::Vector2i source{0, 0};  // pixels at level 0
-  Eigen::Vector2d target{0, 0};
-  double weight = 1;
-};
 
 struct ReprojectionOptions {
   double weight = 0.1;

@@ -117,7 +117,7 @@ TEST(FactorPairAlignment, SaysNoOverlapWhereTheTargetLooksAway) {
 TEST(FactorPairAlignment, SaysDegenerateWhereFeaturesAreFlatAndMatchesAreFew) {
   const PairScene scene = MakeCavityScene();
   auto flat = std::make_shared<Frame>(*scene.target->frame);
-  flat->features = MakeFeaturePyramid(Image<float>(80, 64, 16, 0.5F), scene.view->mask, 4);
+  flat->features = MakeFeaturePyramid(Image<float>(80, 64, 16, 0.5F), {}, scene.view->mask, 4);
   for (const int matches : {0, 1}) {
     PairAlignmentProblem problem = MakeProblem(scene, matches, 1);
     problem.target = flat;

@@ -76,7 +76,7 @@ TEST(FactorDegenerate, NoSamplesAndNoMatchesAreNoOverlap) {
 TEST(FactorDegenerate, FlatFeaturesHaveErrorButNoGradient) {
   const PairScene scene = MakeCavityScene();
   auto flat = std::make_shared<Frame>(*scene.target->frame);
-  flat->features = MakeFeaturePyramid(Image<float>(80, 64, 16, 0.5F), scene.view->mask, 4);
+  flat->features = MakeFeaturePyramid(Image<float>(80, 64, 16, 0.5F), {}, scene.view->mask, 4);
   const NormalBlock block = FeatureMetricFactor(kWorld, scene.samples, flat).Linearize(scene.TrueValues());
   EXPECT_GT(block.error, 0);
   EXPECT_GT(block.count, 1000);

@@ -108,7 +108,7 @@ std::shared_ptr<const Keyframe> MakeCavityKeyframe(const PairSceneOptions& optio
     }
   }
   auto frame = std::make_shared<Frame>();
-  frame->features = MakeFeaturePyramid(std::move(features), view->mask, options.levels);
+  frame->features = MakeFeaturePyramid(std::move(features), {}, view->mask, options.levels);
   frame->view = view;
   auto keyframe = std::make_shared<Keyframe>();
   keyframe->depth = BasisForDepth(depth, MakeBases(options, false, random), state, *view);
@@ -124,16 +124,6 @@ Rigid3 RandomMotion(const PairSceneOptions& options, Random& random) {
 }
 
 }  // namespace
-
-FeaturePyramid MakeFeaturePyramid(Image<float> features, const Mask& mask, int levels) {
-  FeaturePyramid pyramid;
-  Mask level_mask = mask;
-  for (const Image<float>& level : MakeMaskedPyramid(std::move(features), mask, levels)) {
-    pyramid.levels.push_back({InterleaveGradients(level, level_mask)});
-    level_mask = DownsampleMask(level_mask);
-  }
-  return pyramid;
-}
 
 PairState PairScene::TruePairState() const {
   return {TargetFromSource(), source_state.log_scale, target_state.log_scale, source_state.code,
@@ -223,7 +213,7 @@ PairScene MakeAffineScene(const PairSceneOptions& options) {
   }
   auto source_frame = std::make_shared<Frame>();
   source_frame->view = scene.view;
-  source_frame->features = MakeFeaturePyramid(source_features, scene.view->mask, options.levels);
+  source_frame->features = MakeFeaturePyramid(source_features, {}, scene.view->mask, options.levels);
   auto source = std::make_shared<Keyframe>();
   source->frame = source_frame;
   source->depth =

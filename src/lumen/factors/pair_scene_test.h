@@ -50,6 +50,4 @@ std::vector<Match> MakeTrueMatches(const PairScene& scene, int count, Random& ra
 // target_from_source, scales and codes moved by random amounts.
 PairState PerturbState(const PairState& state, double pose, double depth, Random& random);
 
-FeaturePyramid MakeFeaturePyramid(Image<float> features, const Mask& mask, int levels);
-
 }  // namespace lumen

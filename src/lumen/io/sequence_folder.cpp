@@ -158,11 +158,15 @@ std::unique_ptr<FrameSource> OpenSequenceFolder(const fs::path& folder) {
   return std::make_unique<SequenceFolderSource>(folder);
 }
 
-SequenceWriter::SequenceWriter(const fs::path& folder, SequenceInfo info)
-    : folder_(folder), info_(std::move(info)), existed_(fs::exists(folder)) {
-  if (existed_ && (!fs::is_directory(folder) || !fs::is_empty(folder))) {
+void RequireFreshFolder(const fs::path& folder) {
+  if (fs::exists(folder) && (!fs::is_directory(folder) || !fs::is_empty(folder))) {
     throw InputError(folder, "exists and is not an empty folder");
   }
+}
+
+SequenceWriter::SequenceWriter(const fs::path& folder, SequenceInfo info)
+    : folder_(folder), info_(std::move(info)), existed_(fs::exists(folder)) {
+  RequireFreshFolder(folder);
   MakeDirectories(folder / "rgb");
 }
 

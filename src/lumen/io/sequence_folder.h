@@ -22,6 +22,9 @@ SequenceInfo LoadSequenceInfo(const std::filesystem::path& folder);
 bool IsSequenceFolder(const std::filesystem::path& path);
 std::unique_ptr<FrameSource> OpenSequenceFolder(const std::filesystem::path& folder);
 
+// Throws InputError unless the folder is absent or empty: what every writer of folders asks first.
+void RequireFreshFolder(const std::filesystem::path& folder);
+
 // Writes a sequence folder. Until Finish, `sequence.toml` does not exist, so that a folder that was broken
 // off never looks complete; a writer that goes without Finish takes what it wrote with it.
 class SequenceWriter {

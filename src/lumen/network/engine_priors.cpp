@@ -10,18 +10,6 @@ void PriorsOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 1, .max = 6, .help = "levels of the feature pyramid"});
 }
 
-FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptors, const Mask& mask,
-                                  int levels) {
-  FeaturePyramid pyramid;
-  Mask level_mask = mask;
-  for (Image<float>& level : MakeMaskedPyramid(std::move(features), mask, levels)) {
-    pyramid.levels.push_back({InterleaveGradients(level, level_mask)});
-    level_mask = DownsampleMask(level_mask);
-  }
-  pyramid.descriptors = std::move(descriptors);
-  return pyramid;
-}
-
 EnginePriors::EnginePriors(const Model& model, const Mask& mask, const PriorsOptions& options)
     : options_(options),
       feature_mask_(DownsampleMask(mask)),

@@ -40,8 +40,4 @@ class EnginePriors : public Priors {
   Image<float> last_average_;
 };
 
-// Feature levels with their gradients from a feature map at level 0: what every backend ends with.
-FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptors, const Mask& mask,
-                                  int levels);
-
 }  // namespace lumen

@@ -18,6 +18,9 @@ class TorchBackend {
   virtual std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask,
                                              const PriorsOptions& options,
                                              const std::string& device) const = 0;
+  // Milliseconds of one forward pass alone, without the ways to and from the device; best of many.
+  virtual double TimeForward(const NetworkSpec& spec, const Model& model, const Mask& mask,
+                             const std::string& device) const = 0;
 };
 
 // Null where this build has none. Entry: extern "C" const TorchBackend* LumenTorchBackend().

@@ -1,6 +1,7 @@
 // The module that links Torch; see torch_backend.h.
 #include <torch/version.h>
 
+#include "lumen/base/timer.h"
 #include "lumen/image/pyramid.h"
 #include "lumen/network/torch_backend.h"
 #include "lumen/network/torch_network.h"
@@ -43,6 +44,18 @@ class DeviceNetwork {
       std::copy_n(map.data_ptr<float>(), maps.back().Size(), maps.back().Data());
     }
     return maps;
+  }
+
+  double TimeForward() {
+    torch::NoGradGuard no_grad;
+    double best = 1e30;
+    for (int i = 0; i < 50; ++i) {
+      const Stopwatch watch;
+      Replay();
+      if (device_.is_cuda()) torch::cuda::synchronize();
+      best = std::min(best, watch.ElapsedMs());
+    }
+    return best;
   }
 
  private:
@@ -114,15 +127,27 @@ class Backend : public TorchBackend {
   bool HaveCuda() const override { return torch::cuda::is_available(); }
   std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask, const PriorsOptions& options,
                                      const std::string& device) const override {
-    torch::set_num_threads(options.threads);
+    Configure(options.threads);
+    return std::make_unique<TorchPriors>(model, mask, options,
+                                         torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU));
+  }
+  double TimeForward(const NetworkSpec& spec, const Model& model, const Mask& mask,
+                     const std::string& device) const override {
+    Configure(1);
+    return DeviceNetwork(spec, model.tensors, mask,
+                         torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU))
+        .TimeForward();
+  }
+
+ private:
+  static void Configure(int threads) {
+    torch::set_num_threads(threads);
     // The short mantissa of TF32 costs four hundredths on features whose range is ±1.
     at::globalContext().setAllowTF32CuDNN(false);
 #if defined(__aarch64__)
     at::globalContext().setUserEnabledMkldnn(
         false);  // its reference kernels are six times slower than OpenBLAS here
 #endif
-    return std::make_unique<TorchPriors>(model, mask, options,
-                                         torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU));
   }
 };
 

@@ -4,8 +4,21 @@
 #include <cmath>
 
 #include "lumen/image/mask.h"
+#include "lumen/image/pyramid.h"
 
 namespace lumen {
+
+FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptors, const Mask& mask,
+                                  int levels) {
+  FeaturePyramid pyramid;
+  Mask level_mask = mask;
+  for (Image<float>& level : MakeMaskedPyramid(std::move(features), mask, levels)) {
+    pyramid.levels.push_back({InterleaveGradients(level, level_mask)});
+    level_mask = DownsampleMask(level_mask);
+  }
+  pyramid.descriptors = std::move(descriptors);
+  return pyramid;
+}
 
 float DepthBasis::DepthAt(int x, int y, double log_scale, const Eigen::VectorXd& code) const {
   const float* basis = bases.Pixel(x, y);

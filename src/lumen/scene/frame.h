@@ -29,11 +29,15 @@ struct FeatureLevel {
 };
 
 // Dense appearance of a frame: feature map per level (level 0 is the finest, halved each time) and
-// the descriptor map at level 0. `mask` is the video's content at level 0.
+// the descriptor map at level 0.
 struct FeaturePyramid {
   std::vector<FeatureLevel> levels;
   Image<float> descriptors;  // C channels
 };
+
+// Levels with their gradients from a feature map at level 0; `mask` is the video's content there.
+FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptors, const Mask& mask,
+                                  int levels);
 
 // Depth of a frame as the paper writes it: D = s (D̄ + Σ c_i D̂_i), s = exp(log_scale).
 struct DepthBasis {

@@ -140,24 +140,26 @@ Eigen::Vector2d RefineBelowPixel(const float* query, ImageView<const float> desc
 
 }  // namespace
 
-MatchSet MatchDescriptors(const MatchFrame& frame0, const std::vector<Eigen::Vector2i>& keypoints0,
-                          const MatchFrame& frame1, const MatchOptions& options) {
-  LUMEN_CHECK(frame0.index != nullptr && frame1.index != nullptr &&
-              frame0.descriptors.Channels() == frame1.descriptors.Channels());
+MatchSet MatchDescriptors(const MatchFrame& source, const std::vector<Eigen::Vector2i>& keypoints,
+                          const MatchFrame& target, const MatchOptions& options) {
+  LUMEN_CHECK(source.index != nullptr && target.index != nullptr &&
+              source.descriptors.Channels() == target.descriptors.Channels());
   MatchSet set;
-  set.candidates = static_cast<int>(keypoints0.size());
-  if (frame0.index->NumPixels() == 0 || frame1.index->NumPixels() == 0) return set;
-  std::vector<const float*> queries;
-  for (const Eigen::Vector2i& uv : keypoints0) queries.push_back(frame0.descriptors.Pixel(uv.x(), uv.y()));
-  const std::vector<Eigen::Vector2i> there = frame1.index->FindNearest(queries);
-  std::vector<const float*> back_queries;
-  for (const Eigen::Vector2i& uv : there) back_queries.push_back(frame1.descriptors.Pixel(uv.x(), uv.y()));
-  const std::vector<Eigen::Vector2i> back = frame0.index->FindNearest(back_queries);
-  for (size_t i = 0; i < keypoints0.size(); ++i) {
-    if ((back[i] - keypoints0[i]).cast<double>().norm() > options.cycle_distance) continue;
-    const Eigen::Vector2d uv1 = options.subpixel ? RefineBelowPixel(queries[i], frame1.descriptors, there[i])
-                                                 : there[i].cast<double>().eval();
-    set.matches.push_back({keypoints0[i].cast<double>(), uv1});
+  set.candidates = static_cast<int>(keypoints.size());
+  if (source.index->NumPixels() == 0 || target.index->NumPixels() == 0) return set;
+  const auto descriptors_at = [](const MatchFrame& frame, const std::vector<Eigen::Vector2i>& pixels) {
+    std::vector<const float*> descriptors;
+    for (const Eigen::Vector2i& uv : pixels) descriptors.push_back(frame.descriptors.Pixel(uv.x(), uv.y()));
+    return descriptors;
+  };
+  const std::vector<const float*> queries = descriptors_at(source, keypoints);
+  const std::vector<Eigen::Vector2i> there = target.index->FindNearest(queries);
+  const std::vector<Eigen::Vector2i> back = source.index->FindNearest(descriptors_at(target, there));
+  for (size_t i = 0; i < keypoints.size(); ++i) {
+    if ((back[i] - keypoints[i]).cast<double>().norm() > options.cycle_distance) continue;
+    Match match{keypoints[i], there[i].cast<double>()};
+    if (options.subpixel) match.target = RefineBelowPixel(queries[i], target.descriptors, there[i]);
+    set.matches.push_back(match);
   }
   return set;
 }

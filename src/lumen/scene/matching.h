@@ -19,7 +19,9 @@ struct MatchOptions {
 };
 
 struct Match {
-  Eigen::Vector2d uv0, uv1;  // uv0 is a whole pixel
+  Eigen::Vector2i source{0, 0};  // pixels at level 0
+  Eigen::Vector2d target{0, 0};
+  double weight = 1;
 };
 
 struct MatchSet {
@@ -47,12 +49,12 @@ class DescriptorIndex {
   std::vector<float> columns_;           // [channels + 1][padded]; the last row holds |f|²
 };
 
-// Frames as matching sees them.
+// A frame as matching sees it.
 struct MatchFrame {
   ImageView<const float> descriptors;
   const DescriptorIndex* index = nullptr;
 };
-MatchSet MatchDescriptors(const MatchFrame& frame0, const std::vector<Eigen::Vector2i>& keypoints0,
-                          const MatchFrame& frame1, const MatchOptions& options = {});
+MatchSet MatchDescriptors(const MatchFrame& source, const std::vector<Eigen::Vector2i>& keypoints,
+                          const MatchFrame& target, const MatchOptions& options = {});
 
 }  // namespace lumen

@@ -69,7 +69,8 @@ TEST(Matching, ShiftedImageIsMatchedByItsShift) {
   const MatchSet set = MatchDescriptors({a, &index_a}, keypoints, {b, &index_b});
   EXPECT_EQ(set.candidates, 256);
   EXPECT_EQ(set.matches.size(), 256U);
-  for (const Match& match : set.matches) EXPECT_EQ(match.uv1 - match.uv0, Eigen::Vector2d(3, -2));
+  for (const Match& match : set.matches)
+    EXPECT_EQ(match.target - match.source.cast<double>(), Eigen::Vector2d(3, -2));
 }
 
 TEST(Matching, SubpixelFindsAFractionOfAPixel) {
@@ -82,7 +83,7 @@ TEST(Matching, SubpixelFindsAFractionOfAPixel) {
   const MatchSet set = MatchDescriptors({a, &index_a}, keypoints, {b, &index_b}, {.subpixel = true});
   ASSERT_GT(set.matches.size(), 90U);
   for (const Match& match : set.matches)
-    EXPECT_LT((match.uv1 - match.uv0 - Eigen::Vector2d(1.3, 0.4)).norm(), 0.1);
+    EXPECT_LT((match.target - match.source.cast<double>() - Eigen::Vector2d(1.3, 0.4)).norm(), 0.1);
 }
 
 TEST(Matching, CycleCheckDropsWhatHasNoCounterpart) {
@@ -99,7 +100,7 @@ TEST(Matching, CycleCheckDropsWhatHasNoCounterpart) {
   const DescriptorIndex index_b(b, mask);
   const MatchSet set = MatchDescriptors({a, &index_a}, SampleKeypoints(mask, 256, 1), {b, &index_b});
   int wrong = 0;
-  for (const Match& match : set.matches) wrong += match.uv0.x() < 38;
+  for (const Match& match : set.matches) wrong += match.source.x() < 38;
   const int right = static_cast<int>(set.matches.size()) - wrong;
   EXPECT_GT(right, 110);
   EXPECT_LT(wrong, right / 3) << "most of what is not there is not matched";

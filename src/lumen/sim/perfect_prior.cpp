@@ -75,15 +75,8 @@ Image<float> PerfectPriors::SurfaceWaves(const DepthImage& depth, const Rigid3& 
 FeaturePyramid PerfectPriors::ComputeFeatures(const InputFrame& frame) {
   const Rigid3& pose = sequence_->Pose(static_cast<int>(frame.index));
   const DepthImage depth = renderer_.RenderDepth(pose);
-  FeaturePyramid pyramid;
-  pyramid.descriptors = SurfaceWaves(depth, pose, descriptor_waves_);
-  Mask mask = FeatureMask();
-  for (const Image<float>& level :
-       MakeMaskedPyramid(SurfaceWaves(depth, pose, feature_waves_), mask, options_.levels)) {
-    if (!pyramid.levels.empty()) mask = DownsampleMask(mask);
-    pyramid.levels.push_back({InterleaveGradients(level, mask)});
-  }
-  return pyramid;
+  return MakeFeaturePyramid(SurfaceWaves(depth, pose, feature_waves_),
+                            SurfaceWaves(depth, pose, descriptor_waves_), FeatureMask(), options_.levels);
 }
 
 Image<float> PerfectPriors::ComputeAverageDepth(const InputFrame& frame) {
