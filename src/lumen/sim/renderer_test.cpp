@@ -139,6 +139,9 @@ TEST(Photometry, HighlightsMoveWithTheCameraAndTextureDoesNot) {
       }
     }
     EXPECT_GT(most, 0);
+    // The light stands at the lens: a mirror shines where it faces the camera.
+    const Vector3f normal = anatomy->Field().Gradient(place.cast<float>()).normalized();
+    EXPECT_GT(normal.dot((at.Translation() - place).normalized().cast<float>()), 0.9F);
     return place;
   };
   const Rigid3 moved = pose * Rigid3(Eigen::Quaterniond::Identity(), Vector3d(2.0, 1.0, 0));

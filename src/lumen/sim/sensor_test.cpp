@@ -54,6 +54,18 @@ TEST(Sensor, ClipsAndKeepsOrder) {
   }
 }
 
+TEST(Sensor, IsBlackOutsideTheMaskEvenInBrightLight) {
+  Mask mask = FullMask();
+  for (int y = 0; y < kHeight; ++y) mask(3, y) = 0;
+  SensorOptions options;
+  for (const int quality : {0, 70}) {
+    options.jpeg_quality = quality;
+    const RgbImage image = Sensor(options, mask, 1).Develop(Flat(0.7F), 1, 0);
+    for (int y = 0; y < kHeight; ++y)
+      EXPECT_EQ(image(3, y, 0) + image(3, y, 1) + image(3, y, 2), 0) << quality;
+  }
+}
+
 TEST(Sensor, VignetteDarkensTheEdge) {
   SensorOptions options = QuietSensor();
   options.vignette = 0.4F;
