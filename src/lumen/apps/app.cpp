@@ -106,6 +106,7 @@ int RunApp(int argc, const char* const* argv) {
     if (quiet) SetLogLevel(LogLevel::kError);
   });
   AddInfoCommand(app);
+  AddSimulateCommand(app);
   AddConvertCommand(app);
   AddConfigCommand(app);
   AddPredictCommand(app);

@@ -17,6 +17,7 @@ void AddConfigCommand(CLI::App& app);
 void AddConvertCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
+void AddSimulateCommand(CLI::App& app);
 
 // --calibration, --fov, --mask, --fps, --start, --end, --stride, --bgr.
 void AddInputOptions(CLI::App& command, InputOptions& options);

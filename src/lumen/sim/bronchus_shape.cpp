@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lumen/sim/anatomy_shape.h"
+#include "lumen/sim/grid.h"
 #include "lumen/sim/noise.h"
 
 namespace lumen {
@@ -59,6 +60,8 @@ class BronchusShape : public AnatomyShape {
 
   static constexpr float kBucket = 6;
   static constexpr float kReach = 4;  // mm outside a branch at which its distance still matters
+  static constexpr float kFar = -2 * kReach;
+  static constexpr int kPieces = 4;  // of a branch
   float fork_angle_, ring_depth_;
   int generations_;
   std::vector<Piece> pieces_;
@@ -86,7 +89,6 @@ BronchusShape::BronchusShape(const Random& seed) : noise_(seed.Split("noise").Ne
 }
 
 Stub BronchusShape::LayBranch(const Stub& stub, float length, Random& random) {
-  constexpr int kPieces = 4;
   Branch branch;
   branch.front = RandomAcross(stub.direction, random);
   branch.ring_depth = ring_depth_ * stub.radius / 9 * UniformFloat(random, 0.8, 1.3);
@@ -134,29 +136,17 @@ void BronchusShape::FillBuckets() {
   buckets_size_ = (box_.sizes() / kBucket).array().ceil().cast<int>().max(1);
   buckets_.resize(static_cast<size_t>(buckets_size_.prod()));
   const float diagonal = 0.5F * kBucket * std::sqrt(3.0F);
-  size_t slot = 0;
-  for (int z = 0; z < buckets_size_.z(); ++z) {
-    for (int y = 0; y < buckets_size_.y(); ++y) {
-      for (int x = 0; x < buckets_size_.x(); ++x, ++slot) {
-        const Vector3f centre = box_.min() + kBucket * (Vector3f(x, y, z).array() + 0.5F).matrix();
-        for (size_t i = 0; i < pieces_.size(); ++i) {
-          if (InsidePiece(pieces_[i], centre) > -diagonal - kReach)
-            buckets_[slot].push_back(static_cast<int>(i));
-        }
-      }
+  ForEachCell(buckets_size_, [&](const Eigen::Vector3i& cell) {
+    const Vector3f centre = box_.min() + kBucket * (cell.cast<float>().array() + 0.5F).matrix();
+    std::vector<int>& bucket = buckets_[FlatIndex(cell, buckets_size_)];
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (InsidePiece(pieces_[i], centre) > -diagonal - kReach) bucket.push_back(static_cast<int>(i));
     }
-  }
+  });
 }
 
 const std::vector<int>& BronchusShape::PiecesNear(const Vector3f& p) const {
-  const Eigen::Vector3i cell = ((p - box_.min()) / kBucket)
-                                   .array()
-                                   .max(0.0F)
-                                   .min(buckets_size_.cast<float>().array() - 1.0F)
-                                   .cast<int>()
-                                   .matrix();
-  return buckets_[static_cast<size_t>((cell.z() * buckets_size_.y() + cell.y()) * buckets_size_.x() +
-                                      cell.x())];
+  return buckets_[FlatIndex(NearestCell((p - box_.min()) / kBucket, buckets_size_), buckets_size_)];
 }
 
 // Depth inside the piece, rings included; negative outside.
@@ -177,7 +167,6 @@ float BronchusShape::InsidePiece(const Piece& piece, const Vector3f& p) const {
 
 float BronchusShape::Value(const Vector3f& p) const {
   // Pieces of one branch join hard (they are nearly in line), branches with a rounded edge.
-  constexpr float kFar = -2 * kReach;
   float air = kFar;
   float branch_air = kFar;
   int branch = -1;

@@ -28,6 +28,8 @@ struct Sphere {
   float radius;
 };
 
+constexpr float kStep = 12;  // mm between the points an axis is drawn through
+
 ArcCurve DrawAxis(Random random) {
   const float length = UniformFloat(random, 320, 380);
   const float swing = UniformFloat(random, 0.5, 0.85);
@@ -35,7 +37,6 @@ ArcCurve DrawAxis(Random random) {
   const float pitch = UniformFloat(random, 0.2, 0.5);
   const float phase = UniformFloat(random, 0, 6.28);
   const float pitch_phase = UniformFloat(random, 0, 6.28);
-  constexpr float kStep = 12;
   std::vector<Vector3f> points = {Vector3f::Zero()};
   for (float s = 0; s < length; s += kStep) {
     // The heading swings but never turns back, so the tube cannot run into itself.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lumen/base/error.h"
+#include "lumen/sim/grid.h"
 
 namespace lumen {
 
@@ -92,31 +93,21 @@ CurveLocator::CurveLocator(const ArcCurve& curve, float reach) : curve_(curve), 
   size_ = (box.sizes() / cell_).array().ceil().cast<int>().max(1);
   hints_.resize(static_cast<size_t>(size_.prod()));
   const std::vector<CurvePoint>& points = curve_.Points();
-  size_t slot = 0;
-  for (int z = 0; z < size_.z(); ++z) {
-    for (int y = 0; y < size_.y(); ++y) {
-      for (int x = 0; x < size_.x(); ++x) {
-        const Vector3f centre = origin_ + cell_ * (Vector3f(x, y, z).array() + 0.5F).matrix();
-        float best = std::numeric_limits<float>::infinity();
-        // Every fourth sample is enough: the walk does the rest.
-        for (size_t i = 0; i < points.size(); i += 4) {
-          const float distance = (points[i].position - centre).squaredNorm();
-          if (distance < best) {
-            best = distance;
-            hints_[slot] = static_cast<int>(i);
-          }
-        }
-        ++slot;
-      }
+  ForEachCell(size_, [&](const Eigen::Vector3i& cell) {
+    const Vector3f centre = origin_ + cell_ * (cell.cast<float>().array() + 0.5F).matrix();
+    float best = std::numeric_limits<float>::infinity();
+    // Every fourth sample is enough: the walk does the rest.
+    for (size_t i = 0; i < points.size(); i += 4) {
+      const float distance = (points[i].position - centre).squaredNorm();
+      if (distance >= best) continue;
+      best = distance;
+      hints_[FlatIndex(cell, size_)] = static_cast<int>(i);
     }
-  }
+  });
 }
 
 size_t CurveLocator::Hint(const Vector3f& p) const {
-  const Eigen::Vector3i cell =
-      ((p - origin_) / cell_).array().max(0.0F).min(size_.cast<float>().array() - 1.0F).cast<int>().matrix();
-  return static_cast<size_t>(
-      hints_[static_cast<size_t>((cell.z() * size_.y() + cell.y()) * size_.x() + cell.x())]);
+  return static_cast<size_t>(hints_[FlatIndex(NearestCell((p - origin_) / cell_, size_), size_)]);
 }
 
 CurveLocator::Place CurveLocator::Locate(const Vector3f& p) const {

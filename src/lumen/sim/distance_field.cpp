@@ -19,6 +19,8 @@ constexpr float kCaution = 0.9F;
 // A ray along a narrow slit creeps; few do, so a high limit costs nothing.
 constexpr int kMaxSteps = 800;
 
+constexpr int kShadowSteps = 32;
+
 constexpr int kCoarsePerBlock = DistanceField::kBlock / DistanceField::kCoarse;
 
 }  // namespace
@@ -66,40 +68,28 @@ bool DistanceField::NearWall(const Vector3i& block) const {
   // A point of the block is at most half a coarse cell's diagonal from a node; half as much again because
   // values are only about distances; a voxel and a half so that gradients at the wall see fine values.
   const float reach = 1.5F * voxel_ * (0.5F * kCoarse * std::sqrt(3.0F) + 1.0F);
-  for (int z = 0; z <= kCoarsePerBlock; ++z) {
-    for (int y = 0; y <= kCoarsePerBlock; ++y) {
-      for (int x = 0; x <= kCoarsePerBlock; ++x) {
-        const Vector3i node = kCoarsePerBlock * block + Vector3i(x, y, z);
-        if (std::abs(coarse_[CoarseIndex(node)]) < reach) return true;
-      }
-    }
-  }
-  return false;
+  bool near = false;
+  ForEachCell(Vector3i::Constant(kCoarsePerBlock + 1), [&](const Vector3i& corner) {
+    near = near || std::abs(coarse_[CoarseIndex(kCoarsePerBlock * block + corner)]) < reach;
+  });
+  return near;
 }
 
 void DistanceField::SampleBlocks(const HollowShape& shape, int threads) {
   blocks_.assign(static_cast<size_t>(block_size_.prod()), -1);
   std::vector<Vector3i> chosen;
-  for (int z = 0; z < block_size_.z(); ++z) {
-    for (int y = 0; y < block_size_.y(); ++y) {
-      for (int x = 0; x < block_size_.x(); ++x) {
-        if (!NearWall({x, y, z})) continue;
-        blocks_[BlockIndex(x, y, z)] = static_cast<int32_t>(chosen.size());
-        chosen.emplace_back(x, y, z);
-      }
-    }
-  }
+  ForEachCell(block_size_, [&](const Vector3i& block) {
+    if (!NearWall(block)) return;
+    blocks_[FlatIndex(block, block_size_)] = static_cast<int32_t>(chosen.size());
+    chosen.push_back(block);
+  });
   values_.resize(chosen.size() * kBlockValues);
   ParallelFor(static_cast<int64_t>(chosen.size()), threads, [&](int64_t i) {
     const Vector3i first = kBlock * chosen[static_cast<size_t>(i)];
     float* value = &values_[static_cast<size_t>(i) * kBlockValues];
-    for (int z = 0; z < kNodes; ++z) {
-      for (int y = 0; y < kNodes; ++y) {
-        for (int x = 0; x < kNodes; ++x) {
-          *value++ = ClosedValue(shape, NodePosition((first + Vector3i(x, y, z)).cast<float>()));
-        }
-      }
-    }
+    ForEachCell(Vector3i::Constant(kNodes), [&](const Vector3i& node) {
+      *value++ = ClosedValue(shape, NodePosition((first + node).cast<float>()));
+    });
   });
 }
 
@@ -112,18 +102,14 @@ void DistanceField::SpreadDistance() {
     fixed[i] = coarse_[i] < trusted ? 1 : 0;
     if (fixed[i] == 0) coarse_[i] = std::numeric_limits<float>::infinity();
   }
-  const auto index = [](int i, int size, bool backwards) { return backwards ? size - 1 - i : i; };
-  for (int sweep = 0; sweep < 8; ++sweep) {
-    for (int z = 0; z < coarse_size_.z(); ++z) {
-      for (int y = 0; y < coarse_size_.y(); ++y) {
-        for (int x = 0; x < coarse_size_.x(); ++x) {
-          UpdateFromNeighbours(
-              {index(x, coarse_size_.x(), (sweep & 1) != 0), index(y, coarse_size_.y(), (sweep & 2) != 0),
-               index(z, coarse_size_.z(), (sweep & 4) != 0)},
-              fixed);
-        }
+  for (unsigned sweep = 0; sweep < 8; ++sweep) {
+    ForEachCell(coarse_size_, [&](Vector3i node) {
+      // Each sweep runs towards another corner of the grid.
+      for (int axis = 0; axis < 3; ++axis) {
+        if ((sweep >> axis & 1U) != 0) node[axis] = coarse_size_[axis] - 1 - node[axis];
       }
-    }
+      UpdateFromNeighbours(node, fixed);
+    });
   }
 }
 
@@ -158,8 +144,7 @@ void DistanceField::UpdateFromNeighbours(const Vector3i& node, const std::vector
 }
 
 float DistanceField::CoarseDistance(const Vector3f& g) const {
-  constexpr float kInverse = 1.0F / kCoarse;
-  const Vector3f c = g * kInverse;
+  const Vector3f c = g / kCoarse;
   const Vector3i node = c.cast<int>();
   return Trilinear(coarse_.data() + CoarseIndex(node), coarse_size_.x(), coarse_size_.x() * coarse_size_.y(),
                    c - node.cast<float>());
@@ -241,7 +226,6 @@ float DistanceField::Refine(const Ray& ray, float before, float after) const {
 }
 
 float DistanceField::Transmission(const Ray& ray, float distance, float light_radius) const {
-  constexpr int kShadowSteps = 32;
   const float scale = distance / light_radius;
   float clear = 1;
   float t = 2.5F * voxel_;  // away from the wall the ray starts from
@@ -256,16 +240,12 @@ float DistanceField::Transmission(const Ray& ray, float distance, float light_ra
 
 std::vector<DistanceField::Block> DistanceField::Blocks() const {
   std::vector<Block> blocks(values_.size() / kBlockValues);
-  for (int z = 0; z < block_size_.z(); ++z) {
-    for (int y = 0; y < block_size_.y(); ++y) {
-      for (int x = 0; x < block_size_.x(); ++x) {
-        const int32_t slot = blocks_[BlockIndex(x, y, z)];
-        if (slot < 0) continue;
-        const auto index = static_cast<size_t>(slot);
-        blocks[index] = {kBlock * Vector3i(x, y, z), &values_[index * kBlockValues]};
-      }
-    }
-  }
+  ForEachCell(block_size_, [&](const Vector3i& block) {
+    const int32_t slot = blocks_[FlatIndex(block, block_size_)];
+    if (slot < 0) return;
+    const auto index = static_cast<size_t>(slot);
+    blocks[index] = {kBlock * block, &values_[index * kBlockValues]};
+  });
   return blocks;
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "lumen/sim/grid.h"
+
 namespace lumen {
 
 // A hollow shape as a function: about the distance in mm to the wall, positive in the air.
@@ -92,9 +94,7 @@ class DistanceField {
   Eigen::Vector3f CoarsePosition(const Eigen::Vector3i& node) const {
     return origin_ + voxel_ * kCoarse * node.cast<float>();
   }
-  size_t CoarseIndex(const Eigen::Vector3i& node) const {
-    return static_cast<size_t>((node.z() * coarse_size_.y() + node.y()) * coarse_size_.x() + node.x());
-  }
+  size_t CoarseIndex(const Eigen::Vector3i& node) const { return FlatIndex(node, coarse_size_); }
   const std::vector<float>& CoarseValues() const { return coarse_; }
 
  private:
@@ -106,9 +106,6 @@ class DistanceField {
     const float low = a + t.y() * (b - a);
     const float high = c + t.y() * (d - c);
     return low + t.z() * (high - low);
-  }
-  size_t BlockIndex(int x, int y, int z) const {
-    return static_cast<size_t>((z * block_size_.y() + y) * block_size_.x() + x);
   }
   float CoarseDistance(const Eigen::Vector3f& g) const;
   float Refine(const Ray& ray, float before, float after) const;

@@ -13,6 +13,8 @@ namespace {
 constexpr int kSide = 8;
 using Block = std::array<float, kSide * kSide>;
 
+size_t At(int row, int column) { return static_cast<size_t>(row) * kSide + static_cast<size_t>(column); }
+
 // Row u of the orthonormal cosine transform.
 const Block& CosineRows() {
   static const Block rows = [] {
@@ -20,8 +22,7 @@ const Block& CosineRows() {
     for (int u = 0; u < kSide; ++u) {
       const double scale = std::sqrt((u == 0 ? 1.0 : 2.0) / kSide);
       for (int x = 0; x < kSide; ++x) {
-        table[static_cast<size_t>(u * kSide + x)] =
-            static_cast<float>(scale * std::cos((2 * x + 1) * u * M_PI / (2 * kSide)));
+        table[At(u, x)] = static_cast<float>(scale * std::cos((2 * x + 1) * u * M_PI / (2 * kSide)));
       }
     }
     return table;
@@ -76,7 +77,7 @@ YccBlock ReadBlock(const RgbImage& image, int x0, int y0) {
       const float r = rgb[0];
       const float g = rgb[1];
       const float b = rgb[2];
-      const auto i = static_cast<size_t>(y * kSide + x);
+      const auto i = At(y, x);
       block[0][i] = 0.299F * r + 0.587F * g + 0.114F * b - 128;
       block[1][i] = -0.168736F * r - 0.331264F * g + 0.5F * b;
       block[2][i] = 0.5F * r - 0.418688F * g - 0.081312F * b;
@@ -89,7 +90,7 @@ void WriteBlock(const YccBlock& block, int x0, int y0, RgbImage& image) {
   const auto byte = [](float value) { return static_cast<uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F)); };
   for (int y = 0; y < kSide && y0 + y < image.Height(); ++y) {
     for (int x = 0; x < kSide && x0 + x < image.Width(); ++x) {
-      const auto i = static_cast<size_t>(y * kSide + x);
+      const auto i = At(y, x);
       const float luma = block[0][i] + 128;
       uint8_t* rgb = image.Pixel(x0 + x, y0 + y);
       rgb[0] = byte(luma + 1.402F * block[2][i]);

@@ -9,6 +9,8 @@ namespace lumen {
 
 namespace {
 
+constexpr int kWaves = 12;  // sinusoids in a signal
+
 struct Quintic {
   float value, slope;
 };
@@ -37,11 +39,13 @@ float NoiseVolume::Value(const Eigen::Vector3f& p, Eigen::Vector3f* gradient) co
   const int y0 = static_cast<int>(floor.y()) & kMask;
   const int z0 = static_cast<int>(floor.z()) & kMask;
   const int x1 = (x0 + 1) & kMask;
-  const float* const row00 = &lattice_[static_cast<size_t>((z0 * kSize + y0) * kSize)];
-  const float* const row10 = &lattice_[static_cast<size_t>((z0 * kSize + ((y0 + 1) & kMask)) * kSize)];
+  const int y1 = (y0 + 1) & kMask;
   const int z1 = (z0 + 1) & kMask;
-  const float* const row01 = &lattice_[static_cast<size_t>((z1 * kSize + y0) * kSize)];
-  const float* const row11 = &lattice_[static_cast<size_t>((z1 * kSize + ((y0 + 1) & kMask)) * kSize)];
+  const auto row = [&](int y, int z) { return lattice_.data() + (z * kSize + y) * kSize; };
+  const float* const row00 = row(y0, z0);
+  const float* const row10 = row(y1, z0);
+  const float* const row01 = row(y0, z1);
+  const float* const row11 = row(y1, z1);
   const float along00 = Mix(row00[x0], row00[x1], u.value);
   const float along10 = Mix(row10[x0], row10[x1], u.value);
   const float along01 = Mix(row01[x0], row01[x1], u.value);
@@ -59,7 +63,6 @@ float NoiseVolume::Value(const Eigen::Vector3f& p, Eigen::Vector3f* gradient) co
 
 NoiseSignal::NoiseSignal(uint64_t seed, double low_frequency, double high_frequency) {
   LUMEN_CHECK(low_frequency > 0 && high_frequency >= low_frequency, low_frequency, " … ", high_frequency);
-  constexpr int kWaves = 12;
   Random random(seed);
   for (int i = 0; i < kWaves; ++i) {
     // Frequencies evenly spread on a log scale, jittered, so that the sum never nearly repeats.

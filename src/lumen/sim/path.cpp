@@ -16,6 +16,9 @@ using Eigen::Vector3f;
 
 namespace {
 
+constexpr double kSpread = 0.5;  // of log speed: the 95th percentile is then about 2.2 times the median
+constexpr int kClearingRounds = 12;
+
 // How a hand moves in an organ, per frame at 30 fps.
 struct Habits {
   double speed;       // median mm
@@ -154,7 +157,6 @@ PathMaker::PathMaker(const Anatomy& anatomy, const PathOptions& options)
 
 // Arc length along the route per frame.
 std::vector<double> PathMaker::MakeProgress(double speed) const {
-  constexpr double kSpread = 0.5;  // of log speed: the 95th percentile is then about 2.2 times the median
   const double wanted = speed * options_.frames * std::exp(0.5 * kSpread * kSpread);
   int loops = options_.loops;
   if (options_.kind == PathKind::kInsertionRetreat) {
@@ -199,9 +201,8 @@ std::vector<Vector3d> PathMaker::MakePositions(const std::vector<double>& progre
 
 // Pulls positions towards the route, which keeps its clearance, until they keep theirs.
 void PathMaker::KeepClear(const std::vector<double>& progress, std::vector<Vector3d>& positions) const {
-  constexpr int kRounds = 12;
   const float wanted = 1.05F * anatomy_.Clearance() + 4 * static_cast<float>(habits_.tremor);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kClearingRounds; ++round) {
     std::vector<double> pull(positions.size(), 0.0);
     bool clear = true;
     for (size_t k = 0; k < positions.size(); ++k) {
@@ -213,7 +214,8 @@ void PathMaker::KeepClear(const std::vector<double>& progress, std::vector<Vecto
     // A pull that sets in gradually keeps the path smooth.
     const std::vector<double> spread = SmoothOverTime(pull, 0.3 * options_.fps);
     for (size_t k = 0; k < positions.size(); ++k) {
-      const double share = round + 1 == kRounds ? pull[k] : std::min(1.0, std::max(0.5 * pull[k], spread[k]));
+      const double share =
+          round + 1 == kClearingRounds ? pull[k] : std::min(1.0, std::max(0.5 * pull[k], spread[k]));
       const Vector3d safe = route_.At(static_cast<float>(progress[k])).position.cast<double>();
       positions[k] += share * (safe - positions[k]);
     }

@@ -119,7 +119,7 @@ TEST(Path, FollowsSpeedAndFrameRate) {
 }
 
 TEST(Path, IsReproducibleAndVariesWithItsSeed) {
-  const auto anatomy = SharedAnatomy(AnatomyKind::kColon, 2);
+  const auto anatomy = SharedAnatomy(AnatomyKind::kBronchus, 2);
   PathOptions options;
   const auto first = MakePath(*anatomy, options);
   const auto again = MakePath(*anatomy, options);
@@ -134,12 +134,12 @@ TEST(Path, OfOneFrameStandsStill) {
   options.frames = 1;
   for (const std::string& name : PathNames()) {
     options.kind = ParsePathKind(name);
-    EXPECT_EQ(MakePath(*SharedAnatomy(AnatomyKind::kColon, 2), options).size(), 1U);
+    EXPECT_EQ(MakePath(*SharedAnatomy(AnatomyKind::kBronchus, 2), options).size(), 1U);
   }
 }
 
 TEST(Path, RefusesNonsense) {
-  const auto anatomy = SharedAnatomy(AnatomyKind::kColon, 2);
+  const auto anatomy = SharedAnatomy(AnatomyKind::kBronchus, 2);
   const auto refuse = [&](const PathOptions& options) {
     EXPECT_THROW(MakePath(*anatomy, options), InputError);
   };

@@ -10,6 +10,7 @@ namespace lumen {
 
 namespace {
 
+constexpr int kOrders = 4;  // of the depth bases along each axis
 constexpr int kHalf = PerfectPriors::kChannels / 2;
 
 // Wave vectors, wavelengths spread evenly on a log scale from short to long (mm). Directions come in
@@ -95,7 +96,6 @@ Image<float> PerfectPriors::ComputeAverageDepth(const InputFrame& frame) {
 DepthBasis PerfectPriors::ComputeDepthBasis(const InputFrame& frame) {
   Image<float> average = ComputeAverageDepth(frame);
   // Cosines of low order: enough to bend any depth map slowly, and independent of each other.
-  constexpr int kOrders = 4;
   static_assert(kOrders * kOrders == kChannels);
   Image<float> bases(average.Width(), average.Height(), kChannels);
   for (int y = 0; y < average.Height(); ++y) {
@@ -103,7 +103,9 @@ DepthBasis PerfectPriors::ComputeDepthBasis(const InputFrame& frame) {
       const double u = M_PI * (x + 0.5) / average.Width();
       const double v = M_PI * (y + 0.5) / average.Height();
       for (int i = 0; i < kChannels; ++i) {
-        bases(x, y, i) = static_cast<float>(std::cos((i % kOrders) * u) * std::cos((i / kOrders) * v));
+        const int row = i / kOrders;
+        const int column = i % kOrders;
+        bases(x, y, i) = static_cast<float>(std::cos(column * u) * std::cos(row * v));
       }
     }
   }

@@ -58,7 +58,7 @@ TEST(PerfectPriors, AverageDepthIsTheTruthUpToTheFramesScale) {
 
 // Nearest descriptor over the whole other frame: it should be the pixel the true flow leads to.
 TEST(PerfectPriors, DescriptorsMatchTheRightPixel) {
-  for (const AnatomyKind kind : {AnatomyKind::kNasal, AnatomyKind::kColon}) {
+  for (const AnatomyKind kind : {AnatomyKind::kNasal, AnatomyKind::kStomach}) {
     const auto sequence = MakeSequence(kind);
     PerfectPriors priors(sequence);
     const Renderer renderer(sequence->SharedScene(), priors.FeatureView(), sequence->FrameRenderer().Look());
@@ -92,7 +92,7 @@ TEST(PerfectPriors, DescriptorsMatchTheRightPixel) {
 }
 
 TEST(PerfectPriors, FeaturesOfOnePointAreTheSameFromAnyView) {
-  const auto sequence = MakeSequence(AnatomyKind::kColon);
+  const auto sequence = MakeSequence(AnatomyKind::kBronchus);
   PerfectPriors priors(sequence);
   const Renderer renderer(sequence->SharedScene(), priors.FeatureView(), sequence->FrameRenderer().Look());
   const FlowField flow =

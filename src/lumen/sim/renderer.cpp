@@ -15,6 +15,7 @@ using Eigen::Vector3f;
 
 namespace {
 
+constexpr double kMinForward = 0.05;  // least share of a ray along z for its depth to mean anything
 constexpr int kTile = 8;              // pixels along the edge of a bundle of rays
 constexpr float kLightRadius = 0.8F;  // mm: how soft shadows are
 
@@ -50,8 +51,6 @@ Renderer::Renderer(std::shared_ptr<const Anatomy> anatomy, const Camera& camera,
       tissue_(appearance.tissue, MixBits(appearance.seed + 17)),
       rays_(camera.Width(), camera.Height(), 3) {
   LUMEN_CHECK(anatomy_ != nullptr && threads >= 1);
-  // Depth along z says nothing about rays that look sideways or back.
-  constexpr double kMinForward = 0.05;
   for (int y = 0; y < camera.Height(); ++y) {
     for (int x = 0; x < camera.Width(); ++x) {
       const auto direction = camera.Unproject({x, y});

@@ -80,7 +80,7 @@ TEST(Renderer, SameBytesForAnyThreadCount) {
 }
 
 TEST(Renderer, DifferentSeedsLookDifferent) {
-  const auto anatomy = SharedAnatomy(AnatomyKind::kColon, 2);
+  const auto anatomy = SharedAnatomy(AnatomyKind::kBronchus, 2);
   const Rigid3 pose = SomePoses(*anatomy, 1)[0];
   const auto render = [&](uint64_t seed) {
     Appearance look = MakeAppearance(AnatomyKind::kColon, seed);
@@ -191,7 +191,7 @@ TEST(Renderer, IsBlackOutsideTheMask) {
 }
 
 TEST(Renderer, TakesEveryCameraModel) {
-  const auto anatomy = SharedAnatomy(AnatomyKind::kColon, 2);
+  const auto anatomy = SharedAnatomy(AnatomyKind::kBronchus, 2);
   const Rigid3 pose = SomePoses(*anatomy, 1)[0];
   const PinholeCamera pinhole{60, 60, 79.5, 63.5};
   const std::vector<Camera> cameras = {
@@ -200,7 +200,7 @@ TEST(Renderer, TakesEveryCameraModel) {
       {OmniCamera{79.5, 63.5, {70, -8e-3, 2e-5, -1e-7}, {1, 0, 0}}, 160, 128},
   };
   for (const Camera& camera : cameras) {
-    Appearance look = MakeAppearance(AnatomyKind::kColon, 2);
+    Appearance look = MakeAppearance(AnatomyKind::kBronchus, 2);
     const Renderer renderer(anatomy, camera, look, 2);
     const RenderedFrame frame = renderer.Render({pose});
     int64_t content = 0;
@@ -218,7 +218,7 @@ TEST(Renderer, TakesEveryCameraModel) {
 }
 
 TEST(Renderer, AnySizeShowsTheSameScene) {
-  const auto anatomy = SharedAnatomy(AnatomyKind::kColon, 2);
+  const auto anatomy = SharedAnatomy(AnatomyKind::kBronchus, 2);
   const Rigid3 pose = SomePoses(*anatomy, 1)[0];
   const Camera large = Camera::FromFieldOfView(77, 320, 256);
   const Appearance look = PlainLook();
@@ -237,8 +237,8 @@ TEST(Renderer, AnySizeShowsTheSameScene) {
 }
 
 TEST(Renderer, MeteringAgreesWithTheWholePicture) {
-  const auto anatomy = SharedAnatomy(AnatomyKind::kColon, 2);
-  const Renderer renderer(anatomy, SmallCamera(), MakeAppearance(AnatomyKind::kColon, 2), 2);
+  const auto anatomy = SharedAnatomy(AnatomyKind::kBronchus, 2);
+  const Renderer renderer(anatomy, SmallCamera(), MakeAppearance(AnatomyKind::kBronchus, 2), 2);
   const Rigid3 pose = SomePoses(*anatomy, 1)[0];
   const float whole = ComputeWantedGain(renderer.RenderRadiance(pose).light, renderer.ContentMask(),
                                         renderer.Look().sensor.exposure_target);

@@ -14,6 +14,8 @@ using Eigen::Vector3i;
 
 namespace {
 
+constexpr int kEntryReach = 4;  // cells around the entry that are searched for room
+constexpr int kSmoothingRounds = 120;
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 
 // Shortest paths from one place to all others over a grid of air, where a mm near the wall costs more.
@@ -58,12 +60,11 @@ class RouteGrid {
 
 // The roomiest node within a few cells of where the shape says its entry is.
 int RouteGrid::FindStart(const Vector3f& entry) {
-  constexpr int kReach = 4;
   const Vector3i middle = ((entry - origin_) / cell_).array().round().cast<int>();
   int best = -1;
-  for (int z = -kReach; z <= kReach; ++z) {
-    for (int y = -kReach; y <= kReach; ++y) {
-      for (int x = -kReach; x <= kReach; ++x) {
+  for (int z = -kEntryReach; z <= kEntryReach; ++z) {
+    for (int y = -kEntryReach; y <= kEntryReach; ++y) {
+      for (int x = -kEntryReach; x <= kEntryReach; ++x) {
         const Vector3i node =
             (middle + Vector3i(x, y, z)).cwiseMax(0).cwiseMin(size_.array().matrix() - Vector3i::Ones());
         const int index = Index(node);
@@ -142,8 +143,7 @@ Vector3f PushOffWall(const DistanceField& field, Vector3f p, float wanted) {
 
 // Grid paths have corners: smooth them, but never at the price of the clearance.
 void SmoothRoute(const DistanceField& field, float clearance, std::vector<Vector3f>& path) {
-  constexpr int kRounds = 120;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kSmoothingRounds; ++round) {
     std::vector<Vector3f> next = path;
     for (size_t i = 1; i + 1 < path.size(); ++i) {
       const Vector3f middle = 0.25F * path[i - 1] + 0.5F * path[i] + 0.25F * path[i + 1];

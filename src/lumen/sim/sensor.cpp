@@ -15,15 +15,15 @@ namespace {
 constexpr int kToneSteps = 4096;
 constexpr float kBlack = 0.003F;  // what is darker is black: cameras crush their noise floor
 
+constexpr float kKnee = 0.5F;  // where the response stops being linear
+constexpr float kSpan = 1.1F - kKnee;
+constexpr int kMaxBlurTaps = 15;
+
 float Luminance(const float* rgb) { return 0.3F * rgb[0] + 0.6F * rgb[1] + 0.1F * rgb[2]; }
 
 // Linear up to the knee, then ever slower up to clipping: as red clips, green and blue catch up, and
 // bright tissue turns pale instead of pure red.
-float Shoulder(float x) {
-  constexpr float kKnee = 0.5F;
-  constexpr float kSpan = 1.1F - kKnee;
-  return x <= kKnee ? x : kKnee + kSpan * (1 - std::exp(-(x - kKnee) / kSpan));
-}
+float Shoulder(float x) { return x <= kKnee ? x : kKnee + kSpan * (1 - std::exp(-(x - kKnee) / kSpan)); }
 
 // About a standard normal number: the sum of four uniform bytes.
 float NoiseOf(uint32_t bits) {
@@ -106,7 +106,6 @@ RgbImage Sensor::Develop(ImageView<const float> radiance, float gain, uint64_t f
 
 Image<float> BlurAlongMotion(ImageView<const float> radiance, ImageView<const float> motion,
                              ImageView<const uint8_t> mask) {
-  constexpr int kMaxTaps = 15;
   Image<float> blurred(radiance.Width(), radiance.Height(), radiance.Channels());
   LUMEN_CHECK(radiance.Channels() == 3 && motion.Channels() == 2);
   for (int y = 0; y < radiance.Height(); ++y) {
@@ -114,7 +113,7 @@ Image<float> BlurAlongMotion(ImageView<const float> radiance, ImageView<const fl
       if (mask(x, y) == 0) continue;
       const float* by = motion.Pixel(x, y);
       const float length = std::hypot(by[0], by[1]);
-      const int taps = std::min(kMaxTaps, 1 + 2 * static_cast<int>(std::ceil(0.5F * length - 0.25F)));
+      const int taps = std::min(kMaxBlurTaps, 1 + 2 * static_cast<int>(std::ceil(0.5F * length - 0.25F)));
       float sum[3] = {0, 0, 0};
       float count = 0;
       for (int i = 0; i < taps; ++i) {

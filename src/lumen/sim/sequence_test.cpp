@@ -14,7 +14,7 @@ namespace {
 
 SequenceOptions SmallOptions() {
   SequenceOptions options;
-  options.anatomy = AnatomyKind::kColon;
+  options.anatomy = AnatomyKind::kBronchus;
   options.seed = 2;
   options.width = 96;
   options.height = 80;
@@ -77,7 +77,7 @@ TEST(Sequence, DroppedFramesTakeTheirTruthWithThem) {
   for (int k = 1; k < 100; ++k) {
     largest = std::max(largest, (sequence.Pose(k).Translation() - sequence.Pose(k - 1).Translation()).norm());
   }
-  EXPECT_GT(largest, 8);
+  EXPECT_GT(largest, 5);
   // Depth belongs to the pose that is told, also right after the jump.
   for (const int k : {0, 40, 60, 99}) {
     const float ahead = sequence.RenderDepth(k)(48, 40);

@@ -15,6 +15,7 @@ SequenceOptions MakeSuiteOptions(const SuiteSubject& subject) {
 
 const SuiteSubject& FindSuiteSubject(const std::string& name) {
   std::vector<std::string> names;
+  names.reserve(kBenchmarkSuite.size());
   for (const SuiteSubject& subject : kBenchmarkSuite) names.emplace_back(subject.name);
   return kBenchmarkSuite.at(ParseChoice("subject", name, names));
 }

@@ -10,7 +10,8 @@ using Eigen::Vector3i;
 
 namespace {
 
-constexpr int kNodes = DistanceField::kNodes;
+constexpr int kRow = DistanceField::kNodes;
+constexpr int kSlice = kRow * kRow;
 
 uint64_t CellKey(const Vector3i& cell) {
   return static_cast<uint64_t>(cell.x()) | static_cast<uint64_t>(cell.y()) << 20 |
@@ -36,9 +37,7 @@ class SurfaceNet {
     for (int z = 0; z < DistanceField::kBlock; ++z) {
       for (int y = 0; y < DistanceField::kBlock; ++y) {
         for (int x = 0; x < DistanceField::kBlock; ++x) {
-          const float* v = block.values + (z * kNodes + y) * kNodes + x;
-          constexpr int kRow = kNodes;
-          constexpr int kSlice = kNodes * kNodes;
+          const float* v = block.values + z * kSlice + y * kRow + x;
           const Corners corners = {v[0],      v[1],          v[kRow],          v[kRow + 1],
                                    v[kSlice], v[kSlice + 1], v[kSlice + kRow], v[kSlice + kRow + 1]};
           int inside = 0;
@@ -80,7 +79,7 @@ class SurfaceNet {
   void AddQuads(const Vector3i& cell, const Corners& corners) {
     for (int axis = 0; axis < 3; ++axis) {
       const bool from_air = corners[0] > 0;
-      const bool to_air = corners[static_cast<size_t>(1 << axis)] > 0;
+      const bool to_air = corners[size_t{1} << axis] > 0;
       if (from_air == to_air) continue;
       const int u = (axis + 1) % 3;
       const int v = (axis + 2) % 3;

@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <atomic>
+
+#include "lumen/apps/app.h"
+#include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
+#include "lumen/base/progress.h"
+#include "lumen/io/calibration.h"
+#include "lumen/io/sequence_folder.h"
+#include "lumen/sim/suite.h"
+
+namespace lumen {
+
+namespace {
+
+struct SimulateOptions {
+  std::filesystem::path output;
+  std::string subject;  // of the benchmark suite, instead of anatomy and seed
+  std::string anatomy = "nasal";
+  uint64_t seed = 1;
+  int frames = 300;
+  std::string size = "320x256";
+  double fov_degrees = 77;
+  std::filesystem::path camera;
+  std::string path = "insertion-retreat";
+  double fps = 30;
+  double speed = 0;
+  int loops = 1;
+  std::string degradations;
+  bool model = true;
+  int threads = 0;
+};
+
+constexpr double kDepthScale = 256;  // 0.004 mm steps, up to 256 mm
+
+SequenceOptions ResolveOptions(const SimulateOptions& options, const CLI::App& command) {
+  SequenceOptions sequence;
+  if (!options.subject.empty()) sequence = MakeSuiteOptions(FindSuiteSubject(options.subject));
+  const auto given = [&](const char* name) { return options.subject.empty() || command.count(name) > 0; };
+  if (given("--anatomy")) sequence.anatomy = ParseAnatomyKind(options.anatomy);
+  if (given("--seed")) sequence.seed = options.seed;
+  if (given("--frames")) sequence.path.frames = options.frames;
+  if (given("--path")) sequence.path.kind = ParsePathKind(options.path);
+  if (given("--fps")) sequence.path.fps = options.fps;
+  if (given("--speed")) sequence.path.speed = options.speed;
+  if (given("--loops")) sequence.path.loops = options.loops;
+  if (given("--fov")) sequence.field_of_view = options.fov_degrees;
+  if (given("--size")) {
+    const PixelSize size = ParsePixelSize(options.size);
+    sequence.width = size.width;
+    sequence.height = size.height;
+  }
+  if (!options.camera.empty()) sequence.camera = LoadCalibration(options.camera);
+  sequence.degradations = ParseDegradations(options.degradations);
+  sequence.threads = options.threads > 0 ? options.threads : AvailableCores();
+  return sequence;
+}
+
+// Frames are rendered side by side and written as they come; which thread made which does not matter.
+void WriteFrames(const SimulatedSequence& sequence, int threads, SequenceWriter& writer) {
+  ProgressBar progress("simulate", sequence.Size());
+  std::atomic<int64_t> done = 0;
+  const int batch = 4 * threads;
+  for (int first = 0; first < sequence.Size(); first += batch) {
+    const int count = std::min(batch, sequence.Size() - first);
+    ParallelFor(count, threads, [&](int64_t i) {
+      const SimulatedFrame frame = sequence.Render(first + static_cast<int>(i));
+      writer.WriteFrame(frame.index, frame.image);
+      writer.WriteDepth(frame.index, frame.depth);
+      ++done;
+    });
+    progress.Update(done);
+  }
+}
+
+void RunSimulate(const SimulateOptions& options, const CLI::App& command) {
+  const SequenceOptions resolved = ResolveOptions(options, command);
+  const std::string name =
+      options.subject.empty() ? StrCat(AnatomyName(resolved.anatomy), "-", resolved.seed) : options.subject;
+  SequenceOptions one_thread = resolved;
+  one_thread.threads = 1;  // frames run side by side instead
+  const std::shared_ptr<const Anatomy> anatomy =
+      MakeAnatomy(resolved.anatomy, resolved.seed, resolved.threads);
+  const SimulatedSequence sequence(anatomy, one_thread);
+  SequenceWriter writer(options.output, {name, resolved.path.fps, "mm", kDepthScale, sequence.View()});
+  WriteFrames(sequence, resolved.threads, writer);
+  writer.WriteMask(sequence.ContentMask());
+  writer.WriteTruth(sequence.GroundTruth());
+  if (options.model) writer.WriteModel(sequence.Surface());
+  writer.Finish();
+  LogInfo("wrote ", sequence.Size(), " frames of ", name, " with their truth to ", options.output.string());
+}
+
+}  // namespace
+
+void AddSimulateCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("simulate", "an endoscopy in synthetic anatomy, with exact truth");
+  auto options = std::make_shared<SimulateOptions>();
+  command->add_option("OUT", options->output, "folder to write; must be absent or empty")->required();
+  command->add_option("--subject", options->subject,
+                      "one of the benchmark suite (e.g. nasal-1), instead of anatomy and seed");
+  command->add_option("--anatomy", options->anatomy, "nasal, colon, bronchus or stomach")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "which one; the same seed gives the same bytes")
+      ->capture_default_str();
+  command->add_option("--frames", options->frames, "how many frames")->capture_default_str();
+  command->add_option("--size", options->size, "of the images, WIDTHxHEIGHT")->capture_default_str();
+  command->add_option("--fov", options->fov_degrees, "horizontal field of view in degrees")
+      ->check(CLI::Range(10.0, 170.0))
+      ->capture_default_str();
+  command->add_option("--camera", options->camera,
+                      "calibration of the camera to simulate, distortion included");
+  command->add_option("--path", options->path, "insertion, insertion-retreat, hover, explore or revisit")
+      ->capture_default_str();
+  command->add_option("--fps", options->fps, "frames a second")
+      ->check(CLI::Range(1.0, 1000.0))
+      ->capture_default_str();
+  command->add_option("--speed", options->speed, "median mm per frame; 0: usual for the anatomy")
+      ->check(CLI::Range(0.0, 50.0));
+  command->add_option("--loops", options->loops, "times in and out, at least")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command->add_option("--degrade", options->degradations, "what goes wrong, e.g. smoke:3,motion-blur:2");
+  command->add_flag("!--no-model", options->model, "do not write the surface (model.ply)");
+  command->add_option("--threads", options->threads, "0: all cores")->check(CLI::Range(0, 1024));
+  command->callback([options, command] { RunSimulate(*options, *command); });
+}
+
+}  // namespace lumen
