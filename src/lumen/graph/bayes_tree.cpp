@@ -40,10 +40,6 @@ bool FactorRegularized(const Eigen::MatrixXd& A, Eigen::MatrixXd& L) {
   return true;
 }
 
-bool Contains(const std::vector<int>& items, int item) {
-  return std::find(items.begin(), items.end(), item) != items.end();
-}
-
 }  // namespace
 
 int BayesTree::AddVariable(int dimension) {
@@ -87,24 +83,9 @@ void BayesTree::MarkUp(int clique, std::vector<int>& marked) {
   }
 }
 
-// Every clique in which a variable occurs: its own and, below it, those with it in their separator.
-void BayesTree::MarkSubtreeWith(int slot, std::vector<int>& marked) {
-  if (At(slot).clique < 0) return;
-  std::vector<int> stack{At(slot).clique};
-  while (!stack.empty()) {
-    const int c = stack.back();
-    stack.pop_back();
-    MarkUp(c, marked);
-    for (const int child : CliqueAt(c).children) {
-      if (Contains(CliqueAt(child).separator, slot)) stack.push_back(child);
-    }
-  }
-}
-
 BayesTree::Detached BayesTree::Detach(const TreeChange& change, const std::vector<LinearFactor>& factors) {
   Detached top;
   std::vector<int> marked;
-  for (const int slot : change.moved) MarkSubtreeWith(slot, marked);
   for (const int slot : change.touched) {
     if (At(slot).clique >= 0) {
       MarkUp(At(slot).clique, marked);

@@ -17,9 +17,10 @@ struct LinearFactor {
   NormalBlock block;
 };
 
+// A variable whose tangent starts at another point from now on needs no mention of its own: all terms it
+// occurs in have changed with it, and every clique it occurs in lies above one of them.
 struct TreeChange {
   std::vector<int> touched;      // variables of terms that are new, changed or gone
-  std::vector<int> moved;        // variables whose tangents now start at another point
   std::vector<int> new_factors;  // indices of terms not in the tree yet
   std::vector<int> keep_last;    // variables to eliminate last: where the next change is expected
 };
@@ -73,7 +74,6 @@ class BayesTree {
   };
 
   void MarkUp(int clique, std::vector<int>& marked);
-  void MarkSubtreeWith(int slot, std::vector<int>& marked);
   Detached Detach(const TreeChange& change, const std::vector<LinearFactor>& factors);
   std::vector<int> BuildCliques(const Detached& top, const TreeChange& change,
                                 const std::vector<LinearFactor>& factors);

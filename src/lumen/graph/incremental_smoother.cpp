@@ -109,7 +109,7 @@ void IncrementalSmoother::Reinitialize(const Values& values, SmootherSummary& su
     tree_.ResetDelta(slot);
     slots.push_back(slot);
   }
-  pending_.moved.insert(pending_.moved.end(), slots.begin(), slots.end());
+  pending_.touched.insert(pending_.touched.end(), slots.begin(), slots.end());
   const std::vector<int> factors = FactorsTouching(slots);
   StoreLinearizations(factors, LinearizeAll(Gather(factors), theta_, options_.threads));
   summary.evaluated_factors += static_cast<int>(factors.size());
@@ -156,7 +156,6 @@ void IncrementalSmoother::Eliminate(SmootherSummary& summary) {
   summary.singular_cliques = eliminated.regularized;
   // What is kept last stays so until newer factors come: the next ones will attach there too.
   pending_.touched.clear();
-  pending_.moved.clear();
   pending_.new_factors.clear();
 }
 
@@ -201,7 +200,7 @@ void IncrementalSmoother::MoveLinearizationPoints(const std::vector<int>& solved
     is_sound = TryMove(move, fraction, summary);
   }
   for (const int slot : move.slots) tree_.ResetDelta(slot);
-  pending_.moved.insert(pending_.moved.end(), move.slots.begin(), move.slots.end());
+  pending_.touched.insert(pending_.touched.end(), move.slots.begin(), move.slots.end());
   summary.step_fraction = is_sound ? fraction : 0;
   if (!is_sound) {
     for (size_t i = 0; i < move.slots.size(); ++i) {

@@ -71,6 +71,8 @@ class IncrementalSmoother {
   // The current estimate of one variable, or of all.
   Value Estimate(const Key& key) const;
   Values Estimate() const;
+  // Where the factors are linearised: at most a threshold away from the estimate.
+  const Values& LinearizationPoints() const { return theta_; }
   // The joint covariance of some variables' tangents, one after the other, for the system solved last.
   Eigen::MatrixXd MarginalCovariance(const std::vector<Key>& keys) const;
 
