@@ -1,20 +1,103 @@
+// The networks and the matcher, on one and two threads. Each checks its result against the plain version
+// after the timed loop; the share of the kernel's peak is measured in the same run.
 #include <benchmark/benchmark.h>
+
+#include <algorithm>
+
+#include "lumen/base/timer.h"
 #include "lumen/network/engine.h"
-#include "lumen/network/weights.h"
+#include "lumen/network/network_test_data.h"
+#include "lumen/network/plain_network.h"
+#include "lumen/scene/matching.h"
+
 namespace lumen {
 namespace {
-void BM_Net(benchmark::State& state) {
+
+constexpr int kAllHeads = 3;  // a bit per head
+
+// Arguments: network (0 feature, 1 depth), threads, heads.
+void BM_Network(benchmark::State& state) {
   const NetworkSpec spec = state.range(0) == 0 ? MakeFeatureSpec() : MakeDepthSpec();
-  const auto tensors = MakeRandomTensors(spec, 1);
-  NetworkEngine engine(spec, tensors, Mask(160, 128, 1, 255), {.threads = static_cast<int>(state.range(1))});
-  const RgbImage image(160, 128, 3, 100);
+  const auto tensors = MakeTensors(spec);
+  const Mask mask = MakeMask(MaskKind::kCircle, spec.input_width, spec.input_height);
+  const RgbImage image = MakeImage(spec.input_width, spec.input_height);
+  NetworkEngine engine(spec, tensors, mask, {.threads = static_cast<int>(state.range(1))});
+  std::vector<Image<float>> heads(2);
+  double best = 1e300;
   for (auto _ : state) {
+    const Stopwatch watch;
     engine.RunTrunk(image);
-    if (state.range(2) & 1) benchmark::DoNotOptimize(engine.RunHead(0));
-    if (state.range(2) & 2) benchmark::DoNotOptimize(engine.RunHead(1));
+    for (int head = 0; head < 2; ++head) {
+      if ((state.range(2) >> head & 1) != 0) heads[static_cast<size_t>(head)] = engine.RunHead(head);
+    }
+    best = std::min(best, watch.ElapsedMs());
+  }
+  state.counters["best_ms"] = best;
+  state.SetLabel(spec.name + (state.range(2) == kAllHeads ? "" : ", first head only"));
+  if (state.range(1) != 1) return;  // one check per network is enough
+  const std::vector<Image<float>> plain = RunPlainNetwork(spec, tensors, mask, image);
+  for (size_t head = 0; head < 2; ++head) {
+    if (heads[head].Empty()) continue;
+    const double bound = spec.heads[head].activation == Activation::kAbs ? 1e-4 * Median(plain[head]) : 2e-4;
+    if (!(LargestDifference(heads[head], plain[head]) < bound))
+      state.SkipWithError("differs from the plain network");
   }
 }
-BENCHMARK(BM_Net)->Args({0,1,3})->Args({1,1,3})->Args({0,1,0})->Args({1,1,1})->Args({0,2,3})->Args({1,2,3})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_Network)
+    ->Args({0, 1, kAllHeads})
+    ->Args({1, 1, kAllHeads})
+    ->Args({1, 1, 1})
+    ->Args({0, 2, kAllHeads})
+    ->Args({1, 2, kAllHeads})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->MinTime(2.0);
+
+// 256 pixels of one frame against all of another and back.
+void BM_Matching(benchmark::State& state) {
+  Random random(1);
+  Image<float> a(80, 64, 16);
+  for (size_t i = 0; i < a.Size(); ++i) a.Data()[i] = static_cast<float>(random.Normal());
+  const Mask mask(80, 64, 1, 255);
+  const auto keypoints = SampleKeypoints(mask, 256, 1);
+  const DescriptorIndex index(a, mask);
+  MatchSet set;
+  double best = 1e300;
+  for (auto _ : state) {
+    const Stopwatch watch;
+    set = MatchDescriptors({a, &index}, keypoints, {a, &index});
+    best = std::min(best, watch.ElapsedMs());
+  }
+  state.counters["best_ms"] = best;
+  const bool right = set.matches.size() == 256 &&
+                     std::all_of(set.matches.begin(), set.matches.end(), [](const Match& match) {
+                       return match.source.cast<double>() == match.target;
+                     });
+  if (!right) state.SkipWithError("a frame does not match itself");
 }
+BENCHMARK(BM_Matching)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// Every kernel of this machine on data that stays in the first cache; the ratio to the plain one.
+void BM_Kernel(benchmark::State& state) {
+  const GemmKernel& kernel = *AvailableGemmKernels()[static_cast<size_t>(state.range(0))];
+  constexpr int kCount = 128;
+  std::vector<float> weights(kKernelChannels * kCount, 0.5F), rows(kCount * 48, 2.0F),
+      out(kKernelChannels * 48);
+  for (auto _ : state) {
+    for (int j = 0; j < 48; j += kernel.columns) {
+      kernel.with_stride(weights.data(), rows.data() + j, 48, kCount, out.data() + j, 48);
+    }
+    benchmark::DoNotOptimize(out);
+  }
+  if (std::any_of(out.begin(), out.end(), [](float value) { return value != kCount; }))
+    state.SkipWithError("wrong sum");
+  state.SetLabel(kernel.name);
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(2e-9 * kKernelChannels * 48 * kCount, benchmark::Counter::kIsIterationInvariantRate);
 }
+BENCHMARK(BM_Kernel)->DenseRange(0, static_cast<int>(AvailableGemmKernels().size()) - 1);
+
+}  // namespace
+}  // namespace lumen
+
 BENCHMARK_MAIN();
