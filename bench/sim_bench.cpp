@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <map>
 
 #include "lumen/sim/flow.h"
 #include "lumen/sim/sequence.h"

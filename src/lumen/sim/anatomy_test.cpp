@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lumen/base/error.h"
-#include "lumen/sim/test_scene.h"
+#include "lumen/sim/sim_test_scene.h"
 
 namespace lumen {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "lumen/base/error.h"
+#include "lumen/sim/sim_test_scene.h"
 #include "lumen/sim/suite.h"
-#include "lumen/sim/test_scene.h"
 
 namespace lumen {
 namespace {

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "lumen/base/error.h"
+#include "lumen/sim/sim_test_scene.h"
 #include "lumen/sim/suite.h"
-#include "lumen/sim/test_scene.h"
 
 namespace lumen {
 namespace {

@@ -1,5 +1,6 @@
 #include "lumen/sim/surface_net.h"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 

@@ -1,6 +1,8 @@
 // For this room's tests: anatomies made once per process, and the true distance to a mesh.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <ostream>
