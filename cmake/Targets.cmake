@@ -5,15 +5,15 @@ add_library(Lumen::flags ALIAS lumen_flags)
 target_compile_options(lumen_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                        -fno-math-errno -Wno-psabi)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(lumen_flags INTERFACE -Wno-restrict)  # GCC 12 sees ghosts in std::string's operator+
+  # GCC sees ghosts in std::string's operator+ and in what it inlines of std::optional and std::variant.
+  target_compile_options(lumen_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(LUMEN_WERROR)
   target_compile_options(lumen_flags INTERFACE -Werror)
 endif()
 if(LUMEN_SANITIZE)
-  # GCC's own instrumentation confuses its flow analysis, hence the warning that is off here alone.
   target_compile_options(lumen_flags INTERFACE -fsanitize=${LUMEN_SANITIZE} -fno-omit-frame-pointer
-                         -fno-sanitize-recover=all -Wno-maybe-uninitialized)
+                         -fno-sanitize-recover=all)
   target_link_options(lumen_flags INTERFACE -fsanitize=${LUMEN_SANITIZE})
 endif()
 

@@ -27,7 +27,7 @@ class DeviceNetwork {
     network_->Load(tensors);
     network_->to(device);
     network_->eval();
-    mask_ = MaskToTorch(mask).to(device);
+    plan_ = network_->PlanMasks(MaskToTorch(mask).to(device));
     bytes_ =
         torch::zeros({1, spec.input_height, spec.input_width, spec.input_channels}, torch::kUInt8).to(device);
     if (device.is_cuda()) Record();
@@ -61,7 +61,7 @@ class DeviceNetwork {
  private:
   std::vector<torch::Tensor> Forward() {
     const torch::Tensor image = bytes_.permute({0, 3, 1, 2}).to(torch::kFloat).div(255.0);
-    std::vector<torch::Tensor> outputs = network_->forward(image, mask_);
+    std::vector<torch::Tensor> outputs = network_->Run(image, plan_);
     for (torch::Tensor& output : outputs) output = output.permute({0, 2, 3, 1}).contiguous();
     return outputs;
   }
@@ -92,7 +92,8 @@ class DeviceNetwork {
 
   TorchNetwork network_;
   torch::Device device_;
-  torch::Tensor mask_, bytes_;
+  TorchMaskPlan plan_;
+  torch::Tensor bytes_;
 };
 
 class TorchPriors : public Priors {
@@ -144,6 +145,7 @@ class Backend : public TorchBackend {
     torch::set_num_threads(threads);
     // The short mantissa of TF32 costs four hundredths on features whose range is ±1.
     at::globalContext().setAllowTF32CuDNN(false);
+    at::globalContext().setBenchmarkCuDNN(true);  // sizes never change: the fastest kernel is worth looking for
 #if defined(__aarch64__)
     at::globalContext().setUserEnabledMkldnn(
         false);  // its reference kernels are six times slower than OpenBLAS here

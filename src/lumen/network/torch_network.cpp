@@ -1,35 +1,28 @@
 #include "lumen/network/torch_network.h"
 
+#include "lumen/base/error.h"
+
 namespace lumen {
 
 namespace {
 
+TorchConvMask MakeTorchConvMask(const torch::Tensor& mask) {
+  const torch::Tensor ones = torch::ones({1, 1, 3, 3}, mask.options());
+  const torch::Tensor taps = torch::conv2d(mask, ones, {}, 1, 1);
+  const torch::Tensor valid = (taps > 0.5).to(mask.dtype());
+  return {mask, valid * 9.0 / taps.clamp_min(1.0), valid};
+}
+
 // A partial convolution: renormalised by the share of valid taps, zero where there is none.
-torch::Tensor PartialConv(torch::nn::Conv2d& conv, const torch::Tensor& input, torch::Tensor& mask) {
-  torch::Tensor scale, valid;
-  {
-    torch::NoGradGuard no_grad;
-    const torch::Tensor ones = torch::ones({1, 1, 3, 3}, mask.options());
-    const torch::Tensor taps = torch::conv2d(mask, ones, {}, 1, 1);
-    valid = (taps > 0.5).to(mask.dtype());
-    scale = valid * 9.0 / taps.clamp_min(1.0);
-  }
-  const torch::Tensor raw = torch::conv2d(input * mask, conv->weight, {}, 1, 1);
-  mask = valid;
-  return raw * scale + conv->bias.view({1, -1, 1, 1}) * valid;
+torch::Tensor PartialConv(torch::nn::Conv2d& conv, const torch::Tensor& input, const TorchConvMask& mask) {
+  const torch::Tensor raw = torch::conv2d(input * mask.input, conv->weight, {}, 1, 1);
+  return torch::addcmul(conv->bias.view({1, -1, 1, 1}) * mask.valid, raw, mask.scale);
 }
 
 torch::Tensor Activate(const torch::Tensor& map, Activation activation) {
   if (activation == Activation::kRelu) return torch::relu(map);
   if (activation == Activation::kAbs) return torch::abs(map);
   return torch::tanh(map);
-}
-
-torch::Tensor RunBlock(torch::nn::Conv2d& conv1, torch::nn::GroupNorm& norm, torch::nn::Conv2d& conv2,
-                       Activation activation, const torch::Tensor& input, torch::Tensor& mask) {
-  torch::Tensor map = PartialConv(conv1, input, mask);
-  map = torch::relu(norm->forward(map));
-  return Activate(PartialConv(conv2, map, mask), activation);
 }
 
 }  // namespace
@@ -53,35 +46,44 @@ TorchNetworkImpl::TorchNetworkImpl(const NetworkSpec& spec) : spec_(spec) {
   }
 }
 
-std::vector<torch::Tensor> TorchNetworkImpl::forward(const torch::Tensor& image,
-                                                     const torch::Tensor& input_mask) {
+TorchMaskPlan TorchNetworkImpl::PlanMasks(const torch::Tensor& input_mask) const {
   using Role = BlockSpec::Role;
-  torch::Tensor current = image;
+  torch::NoGradGuard no_grad;
+  TorchMaskPlan plan;
   torch::Tensor mask = input_mask;
-  torch::Tensor trunk, trunk_mask;
-  std::vector<torch::Tensor> skips, entering, outputs;
+  for (const Block& block : blocks_) {
+    // An up block takes the mask that entered its skip's block; every head the one at its own resolution.
+    if (block.spec.role == Role::kUp) mask = plan[2 * static_cast<size_t>(block.spec.skip)].input;
+    if (block.spec.starts_head) mask = plan[2].input;
+    for (int conv = 0; conv < 2; ++conv) {
+      plan.push_back(MakeTorchConvMask(mask));
+      mask = plan.back().valid;
+    }
+    if (block.spec.role == Role::kDown) mask = torch::max_pool2d(mask, 2);
+  }
+  return plan;
+}
+
+std::vector<torch::Tensor> TorchNetworkImpl::Run(const torch::Tensor& image, const TorchMaskPlan& plan) {
+  using Role = BlockSpec::Role;
+  LUMEN_CHECK(plan.size() == 2 * blocks_.size());
+  torch::Tensor current = image;
+  torch::Tensor trunk;
+  std::vector<torch::Tensor> skips, outputs;
   for (size_t b = 0; b < blocks_.size(); ++b) {
     Block& block = blocks_[b];
     if (block.spec.role == Role::kUp) {
-      const auto skip = static_cast<size_t>(block.spec.skip);
-      current = torch::cat(
-          {torch::upsample_nearest2d(current, {current.size(2) * 2, current.size(3) * 2}), skips[skip]}, 1);
-      mask = entering[skip];
+      const torch::Tensor doubled =
+          torch::upsample_nearest2d(current, {current.size(2) * 2, current.size(3) * 2});
+      current = torch::cat({doubled, skips[static_cast<size_t>(block.spec.skip)]}, 1);
     }
-    if (block.spec.role == Role::kDown) entering.push_back(mask);
-    if (block.spec.role == Role::kHead && !trunk.defined()) {
-      trunk = current;
-      trunk_mask = entering[1];
-    }
-    if (block.spec.starts_head) {
-      current = trunk;
-      mask = trunk_mask;
-    }
-    current = RunBlock(block.conv1, block.norm, block.conv2, block.spec.activation, current, mask);
+    if (block.spec.role == Role::kHead && !trunk.defined()) trunk = current;
+    if (block.spec.starts_head) current = trunk;
+    current = torch::relu(block.norm->forward(PartialConv(block.conv1, current, plan[2 * b])));
+    current = Activate(PartialConv(block.conv2, current, plan[2 * b + 1]), block.spec.activation);
     if (block.spec.role == Role::kDown) {
       skips.push_back(current);
       current = torch::max_pool2d(current, 2);
-      mask = torch::max_pool2d(mask, 2);
     }
     const bool ends_head =
         block.spec.role == Role::kHead && (b + 1 == blocks_.size() || blocks_[b + 1].spec.starts_head);

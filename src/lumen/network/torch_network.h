@@ -10,6 +10,15 @@
 
 namespace lumen {
 
+// The mask's side of every convolution, two per block: it depends on the mask alone, so a video's frames
+// share it.
+struct TorchConvMask {
+  torch::Tensor input;  // (N, 1, H, W): what enters
+  torch::Tensor scale;  // 9 / valid taps, 0 where there is none
+  torch::Tensor valid;
+};
+using TorchMaskPlan = std::vector<TorchConvMask>;
+
 class TorchNetworkImpl : public torch::nn::Module {
  public:
   explicit TorchNetworkImpl(const NetworkSpec& spec);
@@ -17,7 +26,11 @@ class TorchNetworkImpl : public torch::nn::Module {
   const NetworkSpec& Spec() const { return spec_; }
   // image (N, 3, H, W) in [0, 1] and mask (N, 1, H, W) of zeros and ones → one map per head, (N, C, H/2,
   // W/2).
-  std::vector<torch::Tensor> forward(const torch::Tensor& image, const torch::Tensor& mask);
+  std::vector<torch::Tensor> forward(const torch::Tensor& image, const torch::Tensor& mask) {
+    return Run(image, PlanMasks(mask));
+  }
+  TorchMaskPlan PlanMasks(const torch::Tensor& mask) const;
+  std::vector<torch::Tensor> Run(const torch::Tensor& image, const TorchMaskPlan& plan);
 
   void Load(const std::map<std::string, Tensor>& tensors);  // by full name
   std::map<std::string, Tensor> Store() const;

@@ -207,15 +207,20 @@ TEST(Renderer, TakesEveryCameraModel) {
     const Renderer renderer(anatomy, camera, look, 2);
     const RenderedFrame frame = renderer.Render({pose});
     int64_t content = 0;
+    double sum = 0;
     for (int y = 4; y < 128; y += 9) {
       for (int x = 3; x < 160; x += 7) {
         if (renderer.ContentMask()(x, y) == 0) continue;
         const Vector3d ray = *camera.Unproject({x, y});
         const Vector3f point = (pose * (ray * (frame.depth(x, y) / ray.z()))).cast<float>();
-        EXPECT_NEAR(anatomy->Distance(point), 0, 0.02) << camera.ModelName();
+        const double distance = std::abs(anatomy->Distance(point));
+        EXPECT_LT(distance, 0.1)
+            << camera.ModelName();  // a ray that grazes the wall ends a little early or late
+        sum += distance;
         ++content;
       }
     }
+    EXPECT_LT(sum / static_cast<double>(content), 0.002) << camera.ModelName();
     EXPECT_GT(content, 150) << camera.ModelName();
   }
 }
