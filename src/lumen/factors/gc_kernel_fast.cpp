@@ -146,7 +146,7 @@ PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthFiel
   constexpr int kWidth = Filler::kWidth;
   const Filler filler(problem, state);
   const double inverse_scale = std::exp(-state.source_log_scale);
-  Eigen::Matrix<double, kWidth, kWidth> H = Eigen::Matrix<double, kWidth, kWidth>::Zero();
+  Eigen::Matrix<double, kWidth, kWidth> hessian = Eigen::Matrix<double, kWidth, kWidth>::Zero();
   PairSystem sum(kWidth);
   const BlockWarper warper(*problem.source, *problem.target->frame->view, state);
   WarpBlock block;
@@ -160,7 +160,7 @@ PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthFiel
     sum.count += block.count;
     if (!with_derivatives) continue;
     filler.Fill(block, target, rows);
-    AddOuterProducts<kWidth>(rows, block.count, H.data());
+    AddOuterProducts<kWidth>(rows, block.count, hessian.data());
     Float4 b[kWidth / 4] = {};
     for (int i = 0; i < block.count; ++i) {
       const float slope = target.root_weight[i] * target.residual[i];
@@ -169,7 +169,7 @@ PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthFiel
     for (int k = 0; k < kWidth; ++k) sum.b[k] += static_cast<double>(b[k / 4][k % 4]);
   }
   sum.error = 0.5 * log_product.Value();
-  sum.H = H.template selfadjointView<Eigen::Lower>();
+  sum.H = hessian.template selfadjointView<Eigen::Lower>();
   return sum;
 }
 

@@ -30,10 +30,11 @@ void PoseScaleOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("solver", solver);
 }
 
-std::string ToString(PoseScaleStatus status) {
-  static constexpr const char* kNames[] = {"converged", "not converged", "nothing to do"};
-  return kNames[static_cast<size_t>(status)];
-}
+namespace {
+constexpr const char* kStatusNames[] = {"converged", "not converged", "nothing to do"};
+}  // namespace
+
+std::string ToString(PoseScaleStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
 
 namespace {
 
