@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kChannels = 16;
 constexpr int kBases = 16;
+constexpr int kStride = 3 * kChannels;  // of a pixel: [F | dF/dx | dF/dy]
 
 struct Level {
   const float* data;
@@ -51,7 +52,6 @@ struct Taps {
 };
 
 inline Taps TapsAt(const Level& level, int pixel) {
-  constexpr int kStride = 3 * kChannels;
   const float* top = level.data + static_cast<ptrdiff_t>(pixel) * kStride;
   const float* bottom = top + static_cast<ptrdiff_t>(level.width) * kStride;
   return {top, top + kStride, bottom, bottom + kStride};
@@ -87,7 +87,7 @@ struct FastProblem {
       FindCells(block, levels[l].width, levels[l].height, levels[l].inverse_scale, cells[l]);
   }
   const float* Features(int sample, int level) const {
-    return level == 0 ? finest + static_cast<ptrdiff_t>(pixels[sample]) * (3 * kChannels)
+    return level == 0 ? finest + static_cast<ptrdiff_t>(pixels[sample]) * kStride
                       : coarse + static_cast<ptrdiff_t>(sample) * coarse_stride_ + (level - 1) * kChannels;
   }
 

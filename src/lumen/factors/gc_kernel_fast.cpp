@@ -139,12 +139,10 @@ class RowFiller {
   float scale_ratio_;    // s_tgt / s_src
 };
 
-template <bool kSource, bool kTarget>
+template <bool kSource, bool kTarget, int kWidth = RowFiller<kSource, kTarget>::kWidth>
 PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthField<float>& field,
                SampleRange range, bool with_derivatives) {
-  using Filler = RowFiller<kSource, kTarget>;
-  constexpr int kWidth = Filler::kWidth;
-  const Filler filler(problem, state);
+  const RowFiller<kSource, kTarget> filler(problem, state);
   const double inverse_scale = std::exp(-state.source_log_scale);
   Eigen::Matrix<double, kWidth, kWidth> hessian = Eigen::Matrix<double, kWidth, kWidth>::Zero();
   PairSystem sum(kWidth);
