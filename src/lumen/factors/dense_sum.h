@@ -7,10 +7,11 @@
 
 namespace lumen {
 
+inline constexpr int64_t kSampleChunk = 1024;
+
 template <typename Partial>
 PairSystem SumOverSamples(int samples, int threads, const PairSystem& zero, const Partial& partial) {
-  constexpr int64_t kChunk = 1024;
-  return OrderedReduce(samples, kChunk, threads, zero, [&](int64_t begin, int64_t end) {
+  return OrderedReduce(samples, kSampleChunk, threads, zero, [&](int64_t begin, int64_t end) {
     return partial(SampleRange{static_cast<int>(begin), static_cast<int>(end)});
   });
 }

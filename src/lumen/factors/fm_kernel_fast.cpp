@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kChannels = 16;
 constexpr int kBases = 16;
+constexpr int kStride = 3 * kChannels;  // of a pixel: [F | dF/dx | dF/dy]
 
 struct Level {
   const float* data;
@@ -51,7 +52,6 @@ struct Taps {
 };
 
 inline Taps TapsAt(const Level& level, int pixel) {
-  constexpr int kStride = 3 * kChannels;
   const float* top = level.data + static_cast<ptrdiff_t>(pixel) * kStride;
   const float* bottom = top + static_cast<ptrdiff_t>(level.width) * kStride;
   return {top, top + kStride, bottom, bottom + kStride};
@@ -87,7 +87,7 @@ struct FastProblem {
       FindCells(block, levels[l].width, levels[l].height, levels[l].inverse_scale, cells[l]);
   }
   const float* Features(int sample, int level) const {
-    return level == 0 ? finest + static_cast<ptrdiff_t>(pixels[sample]) * (3 * kChannels)
+    return level == 0 ? finest + static_cast<ptrdiff_t>(pixels[sample]) * kStride
                       : coarse + static_cast<ptrdiff_t>(sample) * coarse_stride_ + (level - 1) * kChannels;
   }
 
@@ -248,8 +248,8 @@ template <int kWidth, bool kExact>
 PairSystem SumSystem(const FmProblem& problem, const PairState& state, SampleRange range) {
   FastProblem fast(problem);
   const float scale = static_cast<float>(std::exp(state.source_log_scale));
-  Eigen::Matrix<double, kWidth, kWidth> H = Eigen::Matrix<double, kWidth, kWidth>::Zero();
-  Eigen::Matrix<double, 8, 8> pose_H = Eigen::Matrix<double, 8, 8>::Zero();
+  Eigen::Matrix<double, kWidth, kWidth> hessian = Eigen::Matrix<double, kWidth, kWidth>::Zero();
+  Eigen::Matrix<double, 8, 8> pose_hessian = Eigen::Matrix<double, 8, 8>::Zero();
   PairSystem sum(kWidth);
   const BlockWarper warper(*problem.source, *problem.target->view, state, problem.fixed_depths);
   WarpBlock block;
@@ -261,14 +261,14 @@ PairSystem SumSystem(const FmProblem& problem, const PairState& state, SampleRan
     for (int i = 0; i < block.count; ++i) Contract<kExact>(fast, block.sample[i], i, contractions);
     contractions.Pad(block.count);
     FillRows<kWidth>(problem, block, contractions, scale, rows);
-    rows.Flush(block.count, H.data(), pose_H.data(), sum.b.data());
+    rows.Flush(block.count, hessian.data(), pose_hessian.data(), sum.b.data());
     float error = 0;
     for (int i = 0; i < block.count; ++i) error += contractions.e[i];
     sum.error += 0.5 * static_cast<double>(error);
     sum.count += block.count;
   }
-  H.template topLeftCorner<8, 8>() += pose_H;
-  sum.H = H.template selfadjointView<Eigen::Lower>();
+  hessian.template topLeftCorner<8, 8>() += pose_hessian;
+  sum.H = hessian.template selfadjointView<Eigen::Lower>();
   return sum;
 }
 

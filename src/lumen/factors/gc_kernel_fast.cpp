@@ -139,14 +139,12 @@ class RowFiller {
   float scale_ratio_;    // s_tgt / s_src
 };
 
-template <bool kSource, bool kTarget>
+template <bool kSource, bool kTarget, int kWidth = RowFiller<kSource, kTarget>::kWidth>
 PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthField<float>& field,
                SampleRange range, bool with_derivatives) {
-  using Filler = RowFiller<kSource, kTarget>;
-  constexpr int kWidth = Filler::kWidth;
-  const Filler filler(problem, state);
+  const RowFiller<kSource, kTarget> filler(problem, state);
   const double inverse_scale = std::exp(-state.source_log_scale);
-  Eigen::Matrix<double, kWidth, kWidth> H = Eigen::Matrix<double, kWidth, kWidth>::Zero();
+  Eigen::Matrix<double, kWidth, kWidth> hessian = Eigen::Matrix<double, kWidth, kWidth>::Zero();
   PairSystem sum(kWidth);
   const BlockWarper warper(*problem.source, *problem.target->frame->view, state);
   WarpBlock block;
@@ -160,7 +158,7 @@ PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthFiel
     sum.count += block.count;
     if (!with_derivatives) continue;
     filler.Fill(block, target, rows);
-    AddOuterProducts<kWidth>(rows, block.count, H.data());
+    AddOuterProducts<kWidth>(rows, block.count, hessian.data());
     Float4 b[kWidth / 4] = {};
     for (int i = 0; i < block.count; ++i) {
       const float slope = target.root_weight[i] * target.residual[i];
@@ -169,7 +167,7 @@ PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthFiel
     for (int k = 0; k < kWidth; ++k) sum.b[k] += static_cast<double>(b[k / 4][k % 4]);
   }
   sum.error = 0.5 * log_product.Value();
-  sum.H = H.template selfadjointView<Eigen::Lower>();
+  sum.H = hessian.template selfadjointView<Eigen::Lower>();
   return sum;
 }
 

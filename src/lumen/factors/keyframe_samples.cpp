@@ -23,11 +23,13 @@ void SampleCoarseFeatures(const Frame& frame, KeyframeSamples& samples) {
   const int width = frame.view->mask.Width();
   samples.coarse_features.reserve(samples.pixels.size() * static_cast<size_t>((levels - 1) * channels));
   for (const int pixel : samples.pixels) {
+    const int x = pixel % width;
+    const int y = pixel / width;
     for (int level = 1; level < levels; ++level) {
       const Image<float>& map = frame.features.levels[static_cast<size_t>(level)].values;
       const double scale = 1 << level;
-      const auto cell = CellAt<double>(AtLevelScale(pixel % width, scale), AtLevelScale(pixel / width, scale),
-                                       map.Width(), map.Height());
+      const auto cell =
+          CellAt<double>(AtLevelScale(x, scale), AtLevelScale(y, scale), map.Width(), map.Height());
       const auto weights = cell.Weights();
       for (int c = 0; c < channels; ++c) {
         samples.coarse_features.push_back(static_cast<float>(
@@ -60,7 +62,7 @@ void CheckDepth(const Keyframe& keyframe) {
   LUMEN_CHECK(depth.mean_square > 0 && std::isfinite(depth.mean_square), "the average depth is zero");
 }
 
-std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(std::shared_ptr<const Keyframe> keyframe,
+std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr<const Keyframe>& keyframe,
                                                            const std::vector<Eigen::Vector2i>& pixels) {
   LUMEN_CHECK(keyframe != nullptr);
   CheckDepth(*keyframe);
@@ -79,7 +81,7 @@ std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(std::shared_ptr<const
   return samples;
 }
 
-std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(std::shared_ptr<const Keyframe> keyframe) {
+std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr<const Keyframe>& keyframe) {
   LUMEN_CHECK(keyframe != nullptr && keyframe->frame != nullptr && keyframe->frame->view != nullptr);
   const Mask& mask = keyframe->frame->view->eroded_mask;
   std::vector<Eigen::Vector2i> pixels;
@@ -88,7 +90,7 @@ std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(std::shared_ptr<const
       if (mask(x, y) != 0) pixels.emplace_back(x, y);
     }
   }
-  return MakeKeyframeSamples(std::move(keyframe), pixels);
+  return MakeKeyframeSamples(keyframe, pixels);
 }
 
 }  // namespace lumen

@@ -40,8 +40,8 @@ struct KeyframeSamples {
 
 // At the given pixels, or at all pixels of the eroded mask. Numbers that are not finite in features or
 // depth, and levels that do not fit, break the contract.
-std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(std::shared_ptr<const Keyframe> keyframe);
-std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(std::shared_ptr<const Keyframe> keyframe,
+std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr<const Keyframe>& keyframe);
+std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr<const Keyframe>& keyframe,
                                                            const std::vector<Eigen::Vector2i>& pixels);
 
 // Contract checks shared with the target side.

@@ -26,10 +26,11 @@ void PairAlignmentOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("solver", solver);
 }
 
-std::string ToString(PairAlignmentStatus status) {
-  static constexpr const char* kNames[] = {"converged", "not converged", "no overlap", "degenerate"};
-  return kNames[static_cast<size_t>(status)];
-}
+namespace {
+constexpr const char* kStatusNames[] = {"converged", "not converged", "no overlap", "degenerate"};
+}  // namespace
+
+std::string ToString(PairAlignmentStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
 
 namespace {
 

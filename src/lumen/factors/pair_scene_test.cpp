@@ -93,6 +93,21 @@ DepthBasis BasisForDepth(const Image<double>& depth, Image<float> bases, const K
   return MakeDepthBasis(std::move(average), std::move(bases), view.mask);
 }
 
+void SetPixel(Image<float>& image, int x, int y, const Eigen::Matrix<double, kChannels, 1>& values) {
+  for (int c = 0; c < kChannels; ++c) image(x, y, c) = static_cast<float>(values[c]);
+}
+
+std::shared_ptr<const Keyframe> MakeKeyframe(FeaturePyramid features, DepthBasis depth,
+                                             std::shared_ptr<const View> view) {
+  auto frame = std::make_shared<Frame>();
+  frame->features = std::move(features);
+  frame->view = std::move(view);
+  auto keyframe = std::make_shared<Keyframe>();
+  keyframe->frame = frame;
+  keyframe->depth = std::move(depth);
+  return keyframe;
+}
+
 std::shared_ptr<const Keyframe> MakeCavityKeyframe(const PairSceneOptions& options, const Texture& texture,
                                                    std::shared_ptr<const View> view,
                                                    const KeyframeState& state, Random& random) {
@@ -103,10 +118,10 @@ std::shared_ptr<const Keyframe> MakeCavityKeyframe(const PairSceneOptions& optio
     for (int x = 0; x < options.width; ++x) {
       const Eigen::Vector3d direction = pose.Rotation() * view->camera.RayAtUnitDepth(x, y);
       depth(x, y) = RayLength(pose.Translation(), direction);  // the ray has depth 1 along z
-      const auto feature = texture.At(pose.Translation() + depth(x, y) * direction);
-      for (int c = 0; c < kChannels; ++c) features(x, y, c) = static_cast<float>(feature[c]);
+      SetPixel(features, x, y, texture.At(pose.Translation() + depth(x, y) * direction));
     }
   }
+<<<<<<< HEAD
   auto frame = std::make_shared<Frame>();
   frame->features = MakeFeaturePyramid(std::move(features), {}, view->mask, options.levels);
   frame->view = view;
@@ -114,6 +129,74 @@ std::shared_ptr<const Keyframe> MakeCavityKeyframe(const PairSceneOptions& optio
   keyframe->depth = BasisForDepth(depth, MakeBases(options, false, random), state, *view);
   keyframe->frame = frame;
   return keyframe;
+=======
+  return MakeKeyframe(MakeFeaturePyramid(std::move(features), view->mask, options.levels),
+                      BasisForDepth(depth, MakeBases(options, false, random), state, *view), view);
+}
+
+// Features and depth of a target that are affine in the pixel.
+struct AffineMaps {
+  Eigen::Matrix<double, kChannels, 3> features;
+  Eigen::Vector3d depth{1.2, 0.003, -0.002};
+
+  explicit AffineMaps(Random& random) {
+    for (int c = 0; c < kChannels; ++c) {
+      features.row(c) << random.Normal(0, 0.3), random.Normal(0, 0.01), random.Normal(0, 0.01);
+    }
+  }
+  Eigen::Matrix<double, kChannels, 1> FeatureAt(double u, double v) const {
+    return features * Eigen::Vector3d(1, u, v);
+  }
+  double DepthAt(double u, double v) const { return depth.dot(Eigen::Vector3d(1, u, v)); }
+};
+
+std::shared_ptr<const Keyframe> MakeAffineTarget(const PairSceneOptions& options, const AffineMaps& maps,
+                                                 const PairScene& scene, Random& random) {
+  FeaturePyramid pyramid;
+  for (int level = 0; level < options.levels; ++level) {
+    const double scale = 1 << level;
+    Image<float> map(options.width >> level, options.height >> level, kChannels);
+    for (int y = 0; y < map.Height(); ++y) {
+      for (int x = 0; x < map.Width(); ++x) {
+        SetPixel(map, x, y, maps.FeatureAt(scale * (x + 0.5) - 0.5, scale * (y + 0.5) - 0.5));
+      }
+    }
+    pyramid.levels.push_back({InterleaveGradients(map, Mask(map.Width(), map.Height(), 1, 255))});
+  }
+  Image<double> depth(options.width, options.height);
+  for (int y = 0; y < options.height; ++y) {
+    for (int x = 0; x < options.width; ++x) depth(x, y) = maps.DepthAt(x, y);
+  }
+  return MakeKeyframe(std::move(pyramid),
+                      BasisForDepth(depth, MakeBases(options, true, random), scene.target_state, *scene.view),
+                      scene.view);
+}
+
+// Along each ray the depth whose warp meets the target's depth there (by Newton), and its feature.
+std::shared_ptr<const Keyframe> MakeAffineSource(const PairSceneOptions& options, const AffineMaps& maps,
+                                                 const PairScene& scene, Random& random) {
+  Image<double> depths(options.width, options.height);
+  Image<float> features(options.width, options.height, kChannels);
+  for (int y = 0; y < options.height; ++y) {
+    for (int x = 0; x < options.width; ++x) {
+      const Eigen::Vector3d ray = scene.view->camera.RayAtUnitDepth(x, y);
+      double depth = 1.2;
+      Eigen::Vector2d uv;
+      for (int step = 0; step < 50; ++step) {
+        const auto point = WarpPoint(scene.TargetFromSource(), ray, depth);
+        Matrix23d uv_by_x;
+        uv = *scene.view->camera.Project(point->x_in_target, &uv_by_x);
+        const double error = point->x_in_target.z() - maps.DepthAt(uv.x(), uv.y());
+        depth -= error / (point->x_by_depth.z() - maps.depth.tail<2>().dot(uv_by_x * point->x_by_depth));
+      }
+      depths(x, y) = depth;
+      SetPixel(features, x, y, maps.FeatureAt(uv.x(), uv.y()));
+    }
+  }
+  return MakeKeyframe(
+      MakeFeaturePyramid(std::move(features), scene.view->mask, options.levels),
+      BasisForDepth(depths, MakeBases(options, false, random), scene.source_state, *scene.view), scene.view);
+>>>>>>> factors
 }
 
 Rigid3 RandomMotion(const PairSceneOptions& options, Random& random) {
@@ -161,6 +244,7 @@ PairScene MakeAffineScene(const PairSceneOptions& options) {
   const Rigid3 world_from_source(ExpSO3({0.3, 0.2, -0.4}), {0.5, -0.2, 0.7});
   scene.source_state = RandomState(world_from_source, options, random);
   scene.target_state = RandomState(world_from_source * RandomMotion(options, random), options, random);
+<<<<<<< HEAD
 
   // The target: features a + B uv on every level, depth a plane over the pixels.
   const Eigen::Matrix<double, kChannels, 3> B = Eigen::Matrix<double, kChannels, 3>::NullaryExpr(
@@ -219,6 +303,11 @@ PairScene MakeAffineScene(const PairSceneOptions& options) {
   source->depth =
       BasisForDepth(source_depth, MakeBases(options, false, random), scene.source_state, *scene.view);
   scene.source = source;
+=======
+  const AffineMaps maps(random);
+  scene.target = MakeAffineTarget(options, maps, scene, random);
+  scene.source = MakeAffineSource(options, maps, scene, random);
+>>>>>>> factors
   auto samples = std::make_shared<KeyframeSamples>(*MakeKeyframeSamples(scene.source));
   // A smoothed warp is not affine: give the coarse levels the exact feature, as the target has it.
   for (int i = 0; i < samples->Size(); ++i) {

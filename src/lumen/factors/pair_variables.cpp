@@ -1,5 +1,7 @@
 #include "lumen/factors/pair_variables.h"
 
+#include "lumen/base/error.h"
+
 namespace lumen {
 
 PairSystem& PairSystem::operator+=(const PairSystem& other) {
@@ -33,6 +35,7 @@ DepthVariables DepthVariables::Fixed(double log_scale, Eigen::VectorXd code) {
 }
 
 PairVariables PairVariables::World(int64_t source, int64_t target) {
+  LUMEN_CHECK(source != target, "keyframe ", source, " paired with itself");
   PairVariables variables;
   variables.source_pose_ = PoseKey(source);
   variables.target_pose_ = PoseKey(target);
@@ -117,15 +120,16 @@ NormalBlock PairVariables::Expand(const PairSystem& system, const Values& values
 
   Matrix6d local_from_source = Matrix6d::Identity();
   if (target_pose_) local_from_source = values.Pose(*target_pose_).Inverse().Adjoint();
-  const Matrix6d pose_H = local_from_source.transpose() * system.H.topLeftCorner<6, 6>() * local_from_source;
-  const Vector6d pose_b = local_from_source.transpose() * system.b.head<6>();
+  const Matrix6d pose_hessian =
+      local_from_source.transpose() * system.H.topLeftCorner<6, 6>() * local_from_source;
+  const Vector6d pose_gradient = local_from_source.transpose() * system.b.head<6>();
   const Eigen::MatrixXd cross = local_from_source.transpose() * system.H.topRows<6>();
   const int poses = target_pose_ ? 2 : 1;
   for (int i = 0; i < poses; ++i) {
     const double sign_i = i == 0 ? 1 : -1;
-    block.b.segment<6>(6 * i) = sign_i * pose_b;
+    block.b.segment<6>(6 * i) = sign_i * pose_gradient;
     for (int j = 0; j < poses; ++j) {
-      block.H.block<6, 6>(6 * i, 6 * j) = (i == j ? 1 : -1) * pose_H;
+      block.H.block<6, 6>(6 * i, 6 * j) = (i == j ? 1 : -1) * pose_hessian;
     }
     for (const Segment& s : rest) {
       block.H.block(6 * i, s.to, 6, s.size) = sign_i * cross.middleCols(s.from, s.size);

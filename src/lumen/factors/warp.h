@@ -33,10 +33,11 @@ inline std::optional<WarpedPoint> WarpPoint(const Rigid3& target_from_source, co
 
 // True if the nearest pixel is image content.
 inline bool IsContent(const Mask& mask, const Eigen::Vector2d& uv) {
-  if (!(uv.x() >= -0.5 && uv.y() >= -0.5 && uv.x() < mask.Width() - 0.5 && uv.y() < mask.Height() - 0.5)) {
-    return false;
-  }
-  return mask(static_cast<int>(uv.x() + 0.5), static_cast<int>(uv.y() + 0.5)) != 0;
+  // Shifted so that pixel x covers [x, x + 1); not negative, so cutting off the fraction finds it.
+  const double x = uv.x() + 0.5;
+  const double y = uv.y() + 0.5;
+  if (!(x >= 0 && y >= 0 && x < mask.Width() && y < mask.Height())) return false;
+  return mask(static_cast<int>(x), static_cast<int>(y)) != 0;
 }
 
 // s (average + codeᵀ bases), in double, by four sums that do not wait for each other.

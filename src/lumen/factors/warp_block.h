@@ -75,8 +75,8 @@ class BlockWarper {
         target_(target),
         state_(state),
         fixed_depths_(fixed_depths),
-        R_(state.target_from_source.RotationMatrix()),
-        t_(state.target_from_source.Translation()),
+        rotation_(state.target_from_source.RotationMatrix()),
+        translation_(state.target_from_source.Translation()),
         scale_(std::exp(state.source_log_scale)) {}
 
   // Warps range (at most kWarpBlock samples) and keeps those that are seen.
@@ -118,14 +118,15 @@ class BlockWarper {
 
   void WarpAll(SampleRange range, Unfiltered& w) const {
     const PinholeCamera camera = target_.camera;
-    const Eigen::Matrix3d R = R_;
-    const Eigen::Vector3d t = t_;
+    // Copies, so that the loop knows they do not change.
+    const Eigen::Matrix3d rotation = rotation_;
+    const Eigen::Vector3d t = translation_;
     const double* ray_x = source_.ray_x.data() + range.begin;
     const double* ray_y = source_.ray_y.data() + range.begin;
     for (int i = 0; i < range.end - range.begin; ++i) {
-      w.rx[i] = R(0, 0) * ray_x[i] + R(0, 1) * ray_y[i] + R(0, 2);
-      w.ry[i] = R(1, 0) * ray_x[i] + R(1, 1) * ray_y[i] + R(1, 2);
-      w.rz[i] = R(2, 0) * ray_x[i] + R(2, 1) * ray_y[i] + R(2, 2);
+      w.rx[i] = rotation(0, 0) * ray_x[i] + rotation(0, 1) * ray_y[i] + rotation(0, 2);
+      w.ry[i] = rotation(1, 0) * ray_x[i] + rotation(1, 1) * ray_y[i] + rotation(1, 2);
+      w.rz[i] = rotation(2, 0) * ray_x[i] + rotation(2, 1) * ray_y[i] + rotation(2, 2);
       w.z[i] = w.depth[i] * w.rz[i] + t.z();
       const double inverse_z = 1.0 / w.z[i];
       w.x[i] = (w.depth[i] * w.rx[i] + t.x()) * inverse_z;
@@ -153,8 +154,8 @@ class BlockWarper {
   const View& target_;
   const PairState& state_;
   std::span<const double> fixed_depths_;
-  Eigen::Matrix3d R_;
-  Eigen::Vector3d t_;
+  Eigen::Matrix3d rotation_;
+  Eigen::Vector3d translation_;
   double scale_;
 };
 

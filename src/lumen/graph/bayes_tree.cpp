@@ -54,10 +54,8 @@ Eigen::Map<const Eigen::VectorXd> BayesTree::Delta(int slot) const {
 }
 
 void BayesTree::ResetDelta(int slot) {
-  for (int i = 0; i < At(slot).dimension; ++i) {
-    delta_[static_cast<size_t>(At(slot).offset + i)] = 0;
-    seen_delta_[static_cast<size_t>(At(slot).offset + i)] = 0;
-  }
+  std::fill_n(delta_.begin() + At(slot).offset, At(slot).dimension, 0.0);
+  std::fill_n(seen_delta_.begin() + At(slot).offset, At(slot).dimension, 0.0);
 }
 
 EliminationSummary BayesTree::Reeliminate(const TreeChange& change,
@@ -221,7 +219,7 @@ bool BayesTree::EliminateClique(Clique& clique, const std::vector<LinearFactor>&
       offset += At(slot).dimension;
     }
   }
-  Eigen::MatrixXd H = Eigen::MatrixXd::Zero(nf + ns, nf + ns);
+  Eigen::MatrixXd hessian = Eigen::MatrixXd::Zero(nf + ns, nf + ns);
   Eigen::VectorXd b = Eigen::VectorXd::Zero(nf + ns);
   const auto scatter = [&](const std::vector<int>& slots, const Eigen::MatrixXd& from_H,
                            const Eigen::VectorXd& from_b) {
@@ -230,7 +228,7 @@ bool BayesTree::EliminateClique(Clique& clique, const std::vector<LinearFactor>&
       b.segment(At(i).position, At(i).dimension) += from_b.segment(row, At(i).dimension);
       int column = 0;
       for (const int j : slots) {
-        H.block(At(i).position, At(j).position, At(i).dimension, At(j).dimension) +=
+        hessian.block(At(i).position, At(j).position, At(i).dimension, At(j).dimension) +=
             from_H.block(row, column, At(i).dimension, At(j).dimension);
         column += At(j).dimension;
       }
@@ -244,11 +242,11 @@ bool BayesTree::EliminateClique(Clique& clique, const std::vector<LinearFactor>&
   for (const int child : clique.children) {
     scatter(CliqueAt(child).separator, CliqueAt(child).marginal_H, CliqueAt(child).marginal_b);
   }
-  const bool is_singular = FactorRegularized(H.topLeftCorner(nf, nf), clique.L);
+  const bool is_singular = FactorRegularized(hessian.topLeftCorner(nf, nf), clique.L);
   const auto triangle = clique.L.triangularView<Eigen::Lower>();
-  clique.W = triangle.solve(H.topRightCorner(nf, ns));
+  clique.W = triangle.solve(hessian.topRightCorner(nf, ns));
   clique.y = triangle.solve(b.head(nf));
-  clique.marginal_H = H.bottomRightCorner(ns, ns);
+  clique.marginal_H = hessian.bottomRightCorner(ns, ns);
   clique.marginal_H.noalias() -= clique.W.transpose() * clique.W;
   clique.marginal_b = b.tail(ns) - clique.W.transpose() * clique.y;
   return is_singular;
@@ -275,7 +273,7 @@ void BayesTree::SolveClique(Clique& clique, double wildfire) {
     Variable& variable = At(slot);
     bool changed = false;
     for (int i = 0; i < variable.dimension; ++i) {
-      const auto at = static_cast<size_t>(variable.offset + i);
+      const auto at = static_cast<size_t>(variable.offset) + static_cast<size_t>(i);
       delta_[at] = solution[row + i];
       changed = changed || std::abs(delta_[at] - seen_delta_[at]) > wildfire;
     }

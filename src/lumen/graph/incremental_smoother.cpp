@@ -19,10 +19,11 @@ void SmootherOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads that evaluate factors"});
 }
 
-std::string ToString(SmootherStatus status) {
-  static constexpr const char* kNames[] = {"updated", "step shortened", "step dropped"};
-  return kNames[static_cast<size_t>(status)];
-}
+namespace {
+constexpr const char* kStatusNames[] = {"updated", "step shortened", "step dropped"};
+}  // namespace
+
+std::string ToString(SmootherStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
 
 // A proposed move of linearisation points, and what it takes to judge it.
 struct IncrementalSmoother::Move {
@@ -274,6 +275,7 @@ Values IncrementalSmoother::Estimate() const {
 
 Eigen::MatrixXd IncrementalSmoother::MarginalCovariance(const std::vector<Key>& keys) const {
   std::vector<int> slots;
+  slots.reserve(keys.size());
   for (const Key& key : keys) slots.push_back(SlotOf(key));
   return tree_.JointCovariance(slots);
 }

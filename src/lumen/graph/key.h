@@ -19,8 +19,7 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
   // By keyframe first, so that a keyframe's variables stand together.
   friend std::strong_ordering operator<=>(const Key& a, const Key& b) {
-    if (const auto by_id = a.id <=> b.id; by_id != 0) return by_id;
-    return a.kind <=> b.kind;
+    return a.id == b.id ? a.kind <=> b.kind : a.id <=> b.id;
   }
 };
 

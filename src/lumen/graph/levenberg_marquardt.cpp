@@ -33,12 +33,13 @@ void LevenbergMarquardtOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads that evaluate factors"});
 }
 
-std::string ToString(StopReason reason) {
-  static constexpr const char* kNames[] = {
-      "nothing to solve", "maximum of iterations", "gradient small", "step small",
-      "settled",          "no decrease",           "singular"};
-  return kNames[static_cast<size_t>(reason)];
-}
+namespace {
+constexpr const char* kReasonNames[] = {
+    "nothing to solve", "maximum of iterations", "gradient small", "step small",
+    "settled",          "no decrease",           "singular"};
+}  // namespace
+
+std::string ToString(StopReason reason) { return kReasonNames[static_cast<size_t>(reason)]; }
 
 namespace {
 

@@ -9,6 +9,8 @@ namespace lumen {
 
 namespace {
 
+constexpr const char* kKindNames[] = {"pose", "log-scale", "code"};
+
 bool KindFits(KeyKind kind, const Value& value) {
   switch (kind) {
     case KeyKind::kPose:
@@ -29,8 +31,7 @@ void CheckValue(const Key& key, const Value& value) {
 }  // namespace
 
 std::string ToString(const Key& key) {
-  static constexpr const char* kNames[] = {"pose", "log-scale", "code"};
-  return StrCat(kNames[static_cast<size_t>(key.kind)], " ", key.id);
+  return StrCat(kKindNames[static_cast<size_t>(key.kind)], " ", key.id);
 }
 
 int Dimension(const Value& value) {
@@ -47,7 +48,7 @@ bool IsFinite(const Value& value) {
   return std::get<Eigen::VectorXd>(value).allFinite();
 }
 
-Value Retract(const Value& value, Eigen::Ref<const Eigen::VectorXd> delta) {
+Value Retract(const Value& value, const Eigen::Ref<const Eigen::VectorXd>& delta) {
   LUMEN_CHECK(delta.size() == Dimension(value), delta.size(), " numbers for dimension ", Dimension(value));
   if (const auto* pose = std::get_if<Rigid3>(&value)) return pose->Retract(Vector6d(delta));
   if (const auto* scalar = std::get_if<double>(&value)) return *scalar + delta[0];

@@ -17,7 +17,7 @@ using Value = std::variant<Rigid3, double, Eigen::VectorXd>;
 int Dimension(const Value& value);
 bool IsFinite(const Value& value);
 // Poses move on the left, Exp(delta) T; scales and codes add.
-Value Retract(const Value& value, Eigen::Ref<const Eigen::VectorXd> delta);
+Value Retract(const Value& value, const Eigen::Ref<const Eigen::VectorXd>& delta);
 // Retract's inverse: Retract(from, Local(from, to)) = to.
 Eigen::VectorXd Local(const Value& from, const Value& to);
 
