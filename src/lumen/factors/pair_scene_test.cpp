@@ -121,15 +121,6 @@ std::shared_ptr<const Keyframe> MakeCavityKeyframe(const PairSceneOptions& optio
       SetPixel(features, x, y, texture.At(pose.Translation() + depth(x, y) * direction));
     }
   }
-<<<<<<< HEAD
-  auto frame = std::make_shared<Frame>();
-  frame->features = MakeFeaturePyramid(std::move(features), {}, view->mask, options.levels);
-  frame->view = view;
-  auto keyframe = std::make_shared<Keyframe>();
-  keyframe->depth = BasisForDepth(depth, MakeBases(options, false, random), state, *view);
-  keyframe->frame = frame;
-  return keyframe;
-=======
   return MakeKeyframe(MakeFeaturePyramid(std::move(features), view->mask, options.levels),
                       BasisForDepth(depth, MakeBases(options, false, random), state, *view), view);
 }
@@ -196,7 +187,6 @@ std::shared_ptr<const Keyframe> MakeAffineSource(const PairSceneOptions& options
   return MakeKeyframe(
       MakeFeaturePyramid(std::move(features), scene.view->mask, options.levels),
       BasisForDepth(depths, MakeBases(options, false, random), scene.source_state, *scene.view), scene.view);
->>>>>>> factors
 }
 
 Rigid3 RandomMotion(const PairSceneOptions& options, Random& random) {
@@ -207,6 +197,16 @@ Rigid3 RandomMotion(const PairSceneOptions& options, Random& random) {
 }
 
 }  // namespace
+
+FeaturePyramid MakeFeaturePyramid(Image<float> features, const Mask& mask, int levels) {
+  FeaturePyramid pyramid;
+  Mask level_mask = mask;
+  for (const Image<float>& level : MakeMaskedPyramid(std::move(features), mask, levels)) {
+    pyramid.levels.push_back({InterleaveGradients(level, level_mask)});
+    level_mask = DownsampleMask(level_mask);
+  }
+  return pyramid;
+}
 
 PairState PairScene::TruePairState() const {
   return {TargetFromSource(), source_state.log_scale, target_state.log_scale, source_state.code,
@@ -244,70 +244,9 @@ PairScene MakeAffineScene(const PairSceneOptions& options) {
   const Rigid3 world_from_source(ExpSO3({0.3, 0.2, -0.4}), {0.5, -0.2, 0.7});
   scene.source_state = RandomState(world_from_source, options, random);
   scene.target_state = RandomState(world_from_source * RandomMotion(options, random), options, random);
-<<<<<<< HEAD
-
-  // The target: features a + B uv on every level, depth a plane over the pixels.
-  const Eigen::Matrix<double, kChannels, 3> B = Eigen::Matrix<double, kChannels, 3>::NullaryExpr(
-      [&](Eigen::Index, Eigen::Index column) { return random.Normal(0, column == 0 ? 0.3 : 0.01); });
-  const Eigen::Vector3d depth_plane(1.2, 0.003, -0.002);
-  auto target_frame = std::make_shared<Frame>();
-  target_frame->view = scene.view;
-  for (int level = 0; level < options.levels; ++level) {
-    const double scale = 1 << level;
-    Image<float> map(options.width >> level, options.height >> level, kChannels);
-    for (int y = 0; y < map.Height(); ++y) {
-      for (int x = 0; x < map.Width(); ++x) {
-        const Eigen::Vector3d at(1, scale * (x + 0.5) - 0.5, scale * (y + 0.5) - 0.5);
-        for (int c = 0; c < kChannels; ++c) map(x, y, c) = static_cast<float>(B.row(c).dot(at));
-      }
-    }
-    target_frame->features.levels.push_back(
-        {InterleaveGradients(map, Mask(map.Width(), map.Height(), 1, 255))});
-  }
-  Image<double> target_depth(options.width, options.height);
-  for (int y = 0; y < options.height; ++y) {
-    for (int x = 0; x < options.width; ++x) target_depth(x, y) = depth_plane.dot(Eigen::Vector3d(1, x, y));
-  }
-  auto target = std::make_shared<Keyframe>();
-  target->frame = target_frame;
-  target->depth =
-      BasisForDepth(target_depth, MakeBases(options, true, random), scene.target_state, *scene.view);
-  scene.target = target;
-
-  // The source: along each ray the depth whose warp meets the target's depth there, and its feature.
-  Image<double> source_depth(options.width, options.height);
-  Image<float> source_features(options.width, options.height, kChannels);
-  for (int y = 0; y < options.height; ++y) {
-    for (int x = 0; x < options.width; ++x) {
-      const Eigen::Vector3d ray = scene.view->camera.RayAtUnitDepth(x, y);
-      double depth = 1.2;
-      Eigen::Vector2d uv;
-      for (int step = 0; step < 50; ++step) {
-        const auto point = WarpPoint(scene.TargetFromSource(), ray, depth);
-        Matrix23d uv_by_x;
-        uv = *scene.view->camera.Project(point->x_in_target, &uv_by_x);
-        const double error = point->x_in_target.z() - depth_plane.dot(Eigen::Vector3d(1, uv.x(), uv.y()));
-        depth -= error / (point->x_by_depth.z() - depth_plane.tail<2>().dot(uv_by_x * point->x_by_depth));
-      }
-      source_depth(x, y) = depth;
-      for (int c = 0; c < kChannels; ++c) {
-        source_features(x, y, c) = static_cast<float>(B.row(c).dot(Eigen::Vector3d(1, uv.x(), uv.y())));
-      }
-    }
-  }
-  auto source_frame = std::make_shared<Frame>();
-  source_frame->view = scene.view;
-  source_frame->features = MakeFeaturePyramid(source_features, {}, scene.view->mask, options.levels);
-  auto source = std::make_shared<Keyframe>();
-  source->frame = source_frame;
-  source->depth =
-      BasisForDepth(source_depth, MakeBases(options, false, random), scene.source_state, *scene.view);
-  scene.source = source;
-=======
   const AffineMaps maps(random);
   scene.target = MakeAffineTarget(options, maps, scene, random);
   scene.source = MakeAffineSource(options, maps, scene, random);
->>>>>>> factors
   auto samples = std::make_shared<KeyframeSamples>(*MakeKeyframeSamples(scene.source));
   // A smoothed warp is not affine: give the coarse levels the exact feature, as the target has it.
   for (int i = 0; i < samples->Size(); ++i) {
