@@ -121,7 +121,7 @@ std::shared_ptr<const Keyframe> MakeCavityKeyframe(const PairSceneOptions& optio
       SetPixel(features, x, y, texture.At(pose.Translation() + depth(x, y) * direction));
     }
   }
-  return MakeKeyframe(MakeFeaturePyramid(std::move(features), view->mask, options.levels),
+  return MakeKeyframe(MakeFeaturePyramid(std::move(features), {}, view->mask, options.levels),
                       BasisForDepth(depth, MakeBases(options, false, random), state, *view), view);
 }
 
@@ -185,7 +185,7 @@ std::shared_ptr<const Keyframe> MakeAffineSource(const PairSceneOptions& options
     }
   }
   return MakeKeyframe(
-      MakeFeaturePyramid(std::move(features), scene.view->mask, options.levels),
+      MakeFeaturePyramid(std::move(features), {}, scene.view->mask, options.levels),
       BasisForDepth(depths, MakeBases(options, false, random), scene.source_state, *scene.view), scene.view);
 }
 
@@ -197,16 +197,6 @@ Rigid3 RandomMotion(const PairSceneOptions& options, Random& random) {
 }
 
 }  // namespace
-
-FeaturePyramid MakeFeaturePyramid(Image<float> features, const Mask& mask, int levels) {
-  FeaturePyramid pyramid;
-  Mask level_mask = mask;
-  for (const Image<float>& level : MakeMaskedPyramid(std::move(features), mask, levels)) {
-    pyramid.levels.push_back({InterleaveGradients(level, level_mask)});
-    level_mask = DownsampleMask(level_mask);
-  }
-  return pyramid;
-}
 
 PairState PairScene::TruePairState() const {
   return {TargetFromSource(), source_state.log_scale, target_state.log_scale, source_state.code,
