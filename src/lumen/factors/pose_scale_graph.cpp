@@ -59,13 +59,10 @@ FactorGraph MakeFactors(const PoseScaleProblem& problem, const PoseScaleOptions&
   FactorGraph factors;
   const RelativePoseScaleOptions connection{options.connection_weight, options.rotation_weight,
                                             options.scale_weight};
-  const RelativePoseScaleOptions loop{options.loop_weight, options.rotation_weight, options.scale_weight};
   for (const auto& [source, target] : problem.connections) {
     AddBothWays(source, target, CurrentGoal(problem, source, target), connection, factors);
   }
-  for (const auto& [source, target] : problem.closed_loops) {
-    AddBothWays(source, target, CurrentGoal(problem, source, target), loop, factors);
-  }
+  const RelativePoseScaleOptions loop{options.loop_weight, options.rotation_weight, options.scale_weight};
   for (const PoseScaleLoop& l : problem.loops) {
     AddBothWays(l.source, l.target, l.goal, loop, factors);
     factors.push_back(std::make_shared<ScaleFactor>(LogScaleKey(l.source), l.goal.source_log_scale,
@@ -88,7 +85,6 @@ void CheckProblem(const PoseScaleProblem& problem) {
                 "a link between ", source, " and ", target);
   };
   for (const auto& [source, target] : problem.connections) check(source, target);
-  for (const auto& [source, target] : problem.closed_loops) check(source, target);
   for (const PoseScaleLoop& loop : problem.loops) check(loop.source, loop.target);
 }
 
