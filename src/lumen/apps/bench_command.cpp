@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 
 #include "lumen/apps/app.h"
@@ -135,6 +136,8 @@ Json RunBenchmarks(const std::string& given_model) {
   result["tracking_linearisation_ms"] = linearisation.tracking_ms;
   result["mapping_feature_factor_ms"] = linearisation.mapping_feature_ms;
   result["mapping_geometry_factor_ms"] = linearisation.mapping_geometry_ms;
+  // One core against one core: OpenBLAS has threads of its own, which Torch does not govern.
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
   if (const TorchBackend* torch = FindTorchBackend()) {
     const NetworkTimes times = TimePriors(*torch->MakePriors(model, mask, {.threads = 1}, "cpu"), frame);
     // Torch has no cheaper way to the bases than the whole network: its time is that of one call.

@@ -145,7 +145,8 @@ class Backend : public TorchBackend {
     torch::set_num_threads(threads);
     // The short mantissa of TF32 costs four hundredths on features whose range is ±1.
     at::globalContext().setAllowTF32CuDNN(false);
-    at::globalContext().setBenchmarkCuDNN(true);  // sizes never change: the fastest kernel is worth looking for
+    at::globalContext().setBenchmarkCuDNN(
+        true);  // sizes never change: the fastest kernel is worth looking for
 #if defined(__aarch64__)
     at::globalContext().setUserEnabledMkldnn(
         false);  // its reference kernels are six times slower than OpenBLAS here
