@@ -244,8 +244,14 @@ bool BayesTree::EliminateClique(Clique& clique, const std::vector<LinearFactor>&
   }
   const bool is_singular = FactorRegularized(hessian.topLeftCorner(nf, nf), clique.L);
   const auto triangle = clique.L.triangularView<Eigen::Lower>();
-  clique.W = triangle.solve(hessian.topRightCorner(nf, ns));
   clique.y = triangle.solve(b.head(nf));
+  if (ns == 0) {  // a root passes nothing on; products with nothing are not defined behaviour in Eigen
+    clique.W.resize(nf, 0);
+    clique.marginal_H.resize(0, 0);
+    clique.marginal_b.resize(0);
+    return is_singular;
+  }
+  clique.W = triangle.solve(hessian.topRightCorner(nf, ns));
   clique.marginal_H = hessian.bottomRightCorner(ns, ns);
   clique.marginal_H.noalias() -= clique.W.transpose() * clique.W;
   clique.marginal_b = b.tail(ns) - clique.W.transpose() * clique.y;
@@ -336,6 +342,7 @@ Eigen::MatrixXd BayesTree::JointCovariance(const std::vector<int>& slots) const 
     }
     const Eigen::MatrixXd y = clique.L.triangularView<Eigen::Lower>().solve(e);
     covariance.noalias() += y.transpose() * y;
+    if (clique.separator.empty()) continue;
     const Eigen::MatrixXd passed = clique.W.transpose() * y;
     row = 0;
     for (const int slot : clique.separator) {
