@@ -5,6 +5,7 @@
 
 #include "lumen/base/file.h"
 #include "lumen/base/text.h"
+#include "lumen/io/file_list_source.h"
 #include "lumen/io/image_file.h"
 
 namespace lumen {
@@ -38,42 +39,21 @@ bool NaturallyBefore(const std::string& a, const std::string& b) {
   return a.size() - i < b.size() - j;
 }
 
-class ImageFolderSource : public FrameSource {
+class ImageFolderSource : public FileListSource {
  public:
   explicit ImageFolderSource(const fs::path& folder) {
+    std::vector<fs::path> files;
     for (const fs::path& file : ListFiles(folder)) {
-      if (IsImageFile(file) && file.stem() != "mask") files_.push_back(file);
+      if (IsImageFile(file) && file.stem() != "mask") files.push_back(file);
     }
-    if (files_.empty()) throw InputError(folder, "holds no images");
-    std::sort(files_.begin(), files_.end(), [](const fs::path& a, const fs::path& b) {
+    if (files.empty()) throw InputError(folder, "holds no images");
+    std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
       return NaturallyBefore(a.filename().string(), b.filename().string());
     });
-    const RgbImage first = LoadRgb(files_.front());
+    SetFiles(std::move(files), 0);
     info_.name = fs::absolute(folder).filename().string();
-    info_.width = first.Width();
-    info_.height = first.Height();
-    info_.frame_count = static_cast<int64_t>(files_.size());
     if (fs::exists(folder / "mask.png")) info_.mask = LoadMask(folder / "mask.png");
   }
-
-  std::optional<RawFrame> Next() override {
-    if (next_ >= files_.size()) return std::nullopt;
-    const auto index = static_cast<int64_t>(next_);
-    const fs::path& file =
-        files_[next_++];  // moves on first: a caller may pass over a frame that cannot be read
-    RgbImage image = LoadRgb(file);
-    if (image.Width() != info_.width || image.Height() != info_.height) {
-      throw InputError(
-          file, StrCat("is ", image.Width(), "x", image.Height(), ", not ", info_.width, "x", info_.height));
-    }
-    return RawFrame{index, static_cast<double>(index) / info_.fps, std::move(image)};
-  }
-
-  bool Skip() override { return next_ < files_.size() ? (++next_, true) : false; }
-
- private:
-  std::vector<fs::path> files_;
-  size_t next_ = 0;
 };
 
 }  // namespace

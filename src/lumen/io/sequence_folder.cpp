@@ -7,6 +7,7 @@
 #include "lumen/base/file.h"
 #include "lumen/base/text.h"
 #include "lumen/io/calibration.h"
+#include "lumen/io/file_list_source.h"
 #include "lumen/io/image_file.h"
 #include "lumen/io/mesh_file.h"
 #include "lumen/io/png.h"
@@ -77,43 +78,26 @@ std::vector<fs::path> ListNumbered(const fs::path& folder, int64_t& first) {
   return files;
 }
 
-class SequenceFolderSource : public FrameSource {
+class SequenceFolderSource : public FileListSource {
  public:
   explicit SequenceFolderSource(const fs::path& folder) : folder_(folder) {
     const SequenceInfo info = LoadSequenceInfo(folder);
     depth_scale_ = info.depth_scale;
-    files_ = ListNumbered(folder / "rgb", first_);
-    const RgbImage first = LoadRgb(files_.front());
+    int64_t first = 0;
+    std::vector<fs::path> files = ListNumbered(folder / "rgb", first);
+    SetFiles(std::move(files), first);
     info_.name = info.name;
-    info_.width = first.Width();
-    info_.height = first.Height();
     info_.fps = info.fps;
     info_.units = info.units;
-    info_.frame_count = static_cast<int64_t>(files_.size());
     info_.camera = info.camera;
-    if (info.camera && !SameSize(*info.camera, first)) {
+    if (info.camera && (info.camera->Width() != info_.width || info.camera->Height() != info_.height)) {
       throw InputError(folder / "sequence.toml",
                        StrCat("the camera is ", info.camera->Width(), "x", info.camera->Height(),
-                              " but the images are ", first.Width(), "x", first.Height()));
+                              " but the images are ", info_.width, "x", info_.height));
     }
     if (fs::exists(folder / "mask.png")) info_.mask = LoadMask(folder / "mask.png");
     if (fs::exists(folder / "groundtruth.tum")) info_.truth = LoadTrajectory(folder / "groundtruth.tum");
   }
-
-  std::optional<RawFrame> Next() override {
-    if (next_ >= files_.size()) return std::nullopt;
-    const int64_t index = first_ + static_cast<int64_t>(next_);
-    const fs::path& file =
-        files_[next_++];  // moves on first: a caller may pass over a frame that cannot be read
-    RgbImage image = LoadRgb(file);
-    if (image.Width() != info_.width || image.Height() != info_.height) {
-      throw InputError(
-          file, StrCat("is ", image.Width(), "x", image.Height(), ", not ", info_.width, "x", info_.height));
-    }
-    return RawFrame{index, static_cast<double>(index) / info_.fps, std::move(image)};
-  }
-
-  bool Skip() override { return next_ < files_.size() ? (++next_, true) : false; }
 
   std::optional<DepthImage> LoadDepth(int64_t index) const override {
     const fs::path file = folder_ / "depth" / (FrameName(index) + ".png");
@@ -128,9 +112,6 @@ class SequenceFolderSource : public FrameSource {
  private:
   fs::path folder_;
   double depth_scale_ = 1;
-  std::vector<fs::path> files_;
-  int64_t first_ = 0;
-  size_t next_ = 0;
 };
 
 }  // namespace
