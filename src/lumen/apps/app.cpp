@@ -110,6 +110,7 @@ int RunApp(int argc, const char* const* argv) {
   AddConvertCommand(app);
   AddConfigCommand(app);
   AddPredictCommand(app);
+  AddEvalCommand(app);
   AddBenchCommand(app);
   try {
     return ParseAndRun(app, argc, argv);
