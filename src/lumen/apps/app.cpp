@@ -111,6 +111,7 @@ int RunApp(int argc, const char* const* argv) {
   AddConfigCommand(app);
   AddPredictCommand(app);
   AddEvalCommand(app);
+  AddStudyCommand(app);
   AddBenchCommand(app);
   try {
     return ParseAndRun(app, argc, argv);

@@ -19,6 +19,7 @@ void AddEvalCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
+void AddStudyCommand(CLI::App& app);
 
 // --calibration, --fov, --mask, --fps, --start, --end, --stride, --bgr.
 void AddInputOptions(CLI::App& command, InputOptions& options);
