@@ -111,6 +111,7 @@ int RunApp(int argc, const char* const* argv) {
   AddConfigCommand(app);
   AddPredictCommand(app);
   AddBenchCommand(app);
+  AddVocabularyCommand(app);
   try {
     return ParseAndRun(app, argc, argv);
   } catch (const InputError& error) {
