@@ -60,7 +60,8 @@ void BackEnd::Refine() {
   if (mapper_.Size() == 0) return;
   mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
   // Loops that only the finished map can show.
-  for (const auto& [id, keyframe] : mapper_.MakeSnapshot()->keyframes) loops_.Search(id);
+  const auto finished = mapper_.MakeSnapshot();
+  for (const auto& [id, keyframe] : finished->keyframes) loops_.Search(id);
   mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
   quiet_ = true;
   Publish();

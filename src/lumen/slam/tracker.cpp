@@ -214,7 +214,7 @@ TrackResult Tracker::Track(const LiveFrame& live, const MapSnapshot& map, Keyfra
   const KeyframeId closest = FindClosestKeyframe(map, predicted, map.keyframes.at(reference_id).submap);
   PairRegistration matched = Match(Prepare(map, reference_id), live);
   KeyframeId chosen = reference_id;
-  if (closest != reference_id) {
+  if (closest >= 0 && closest != reference_id) {
     PairRegistration rival = Match(Prepare(map, closest), live);
     if (rival.Ok() && rival.InlierRatio() >= options_.reference_ratio * matched.InlierRatio()) {
       matched = std::move(rival);
