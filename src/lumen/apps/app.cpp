@@ -110,6 +110,7 @@ int RunApp(int argc, const char* const* argv) {
   AddConvertCommand(app);
   AddConfigCommand(app);
   AddPredictCommand(app);
+  AddEvalCommand(app);
   AddBenchCommand(app);
   AddVocabularyCommand(app);
   try {

@@ -15,6 +15,7 @@ namespace lumen {
 void AddBenchCommand(CLI::App& app);
 void AddConfigCommand(CLI::App& app);
 void AddConvertCommand(CLI::App& app);
+void AddEvalCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);

@@ -105,7 +105,12 @@ Trajectory ParseColmap(const std::filesystem::path& path, const std::string& tex
 }  // namespace
 
 Trajectory LoadTrajectory(const std::filesystem::path& path, double fps) {
-  const std::string text = ReadFile(path);
+  return ParseTrajectory(ReadFile(path), path, fps);
+}
+
+bool HoldsPoses(const std::string& text) { return !ReadLines(text).empty(); }
+
+Trajectory ParseTrajectory(const std::string& text, const std::filesystem::path& path, double fps) {
   const std::vector<Line> lines = ReadLines(text);
   if (lines.empty()) throw InputError(path, "holds no poses");
   const size_t columns = lines.front().words.size();

@@ -14,6 +14,9 @@ namespace lumen {
 // Which of the three is seen from the content. Frames without times get k / fps.
 // NaN, quaternions that are not unit, and time going backwards throw InputError with the line.
 Trajectory LoadTrajectory(const std::filesystem::path& path, double fps = 30);
+// The same of a text that is at hand; `path` is for messages.
+Trajectory ParseTrajectory(const std::string& text, const std::filesystem::path& path, double fps = 30);
+bool HoldsPoses(const std::string& text);  // any line that is neither empty nor a comment
 
 // TUM.
 void SaveTrajectory(const std::filesystem::path& path, const Trajectory& trajectory,

@@ -1,0 +1,194 @@
+#include "lumen/io/run_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "lumen/base/text.h"
+#include "lumen/io/png.h"
+#include "lumen/io/trajectory_file.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array<const char*, 5> kStatusNames = {"tracked", "weak", "lost", "relocalised", "skipped"};
+
+// The file's whole lines; a last one without its end was being written when the run died.
+std::string ReadWholeLines(const fs::path& path, std::vector<std::string>& notes) {
+  if (!fs::exists(path)) return "";
+  std::string text = ReadFile(path);
+  const size_t end = text.rfind('\n');
+  const size_t whole = end == std::string::npos ? 0 : end + 1;
+  if (whole < text.size()) {
+    notes.push_back(StrCat(path.filename().string(), ": the last line is cut short and was left out"));
+    text.resize(whole);
+  }
+  return text;
+}
+
+Trajectory ReadPoses(const fs::path& path, std::vector<std::string>& notes) {
+  const std::string text = ReadWholeLines(path, notes);
+  return HoldsPoses(text) ? ParseTrajectory(text, path) : Trajectory{};
+}
+
+RunLoop ParseLoop(const Json& line) {
+  const Json* kind = line.Find("kind");
+  return {kind != nullptr ? kind->AsString() : "", line.At("from").AsInteger(), line.At("to").AsInteger(),
+          false};
+}
+
+RunFrameEvent ParseFrameEvent(const Json& line) {
+  const auto status = ParseFrameStatus(line.At("status").AsString());
+  if (!status) throw InputError(StrCat("unknown status \"", line.At("status").AsString(), "\""));
+  const Json* reason = line.Find("reason");
+  const Json* keyframe = line.Find("keyframe");
+  return {line.At("frame").AsInteger(), line.At("time").AsDouble(), *status,
+          reason != nullptr && reason->IsString() ? reason->AsString() : "",
+          keyframe != nullptr && keyframe->AsBool()};
+}
+
+void MarkRemoved(const RunLoop& removed, std::vector<RunLoop>& loops) {
+  for (RunLoop& loop : loops) {
+    const bool same = (loop.from == removed.from && loop.to == removed.to) ||
+                      (loop.from == removed.to && loop.to == removed.from);
+    if (same) loop.removed = true;
+  }
+}
+
+void ParseEvent(const Json& line, RunFolder& run) {
+  const Json* event = line.Find("event");
+  const std::string kind = event != nullptr ? event->AsString() : "frame";
+  if (kind == "loop") {
+    run.loops.push_back(ParseLoop(line));
+  } else if (kind == "loop_removed") {
+    MarkRemoved(ParseLoop(line), run.loops);
+  } else if (kind == "frame") {
+    run.events.push_back(ParseFrameEvent(line));
+  }  // other events are for other readers
+}
+
+void ReadEvents(const fs::path& path, RunFolder& run) {
+  int number = 0;
+  for (const std::string& line : Split(ReadWholeLines(path, run.notes), '\n')) {
+    ++number;
+    if (Trim(line).empty()) continue;
+    try {
+      ParseEvent(Json::Parse(line, "event"), run);
+    } catch (const InputError& error) {
+      throw InputError(path, StrCat("line ", number, ": ", error.what()));
+    }
+  }
+}
+
+std::string TextOr(const Json& object, const char* key) {
+  const Json* found = object.Find(key);
+  return found != nullptr && found->IsString() ? found->AsString() : "";
+}
+
+std::optional<Camera> ParseCameraJson(const Json& json) {
+  const auto number = [&](const char* key) { return json.At(key).AsDouble(); };
+  return Camera(PinholeCamera{number("fx"), number("fy"), number("cx"), number("cy")},
+                static_cast<int>(json.At("width").AsInteger()),
+                static_cast<int>(json.At("height").AsInteger()));
+}
+
+void ReadSummary(const fs::path& path, RunFolder& run) {
+  if (!fs::exists(path)) {
+    run.notes.emplace_back("summary.json is missing");
+    return;
+  }
+  try {
+    run.summary = Json::Load(path);
+  } catch (const InputError& error) {
+    run.notes.push_back(StrCat("summary.json cannot be read: ", error.what()));
+    return;
+  }
+  run.version = TextOr(run.summary, run_key::kVersion);
+  run.commit = TextOr(run.summary, run_key::kCommit);
+  const Json* finished = run.summary.Find(run_key::kFinished);
+  run.finished = finished != nullptr && finished->IsBool() && finished->AsBool();
+  const Json* scale = run.summary.Find(run_key::kDepthScale);
+  if (scale != nullptr && scale->IsNumber()) {
+    if (!(scale->AsDouble() > 0) || !std::isfinite(scale->AsDouble()))
+      throw InputError(path, "depth_scale must be a positive number");
+    run.depth_scale = scale->AsDouble();
+  }
+  const Json* camera = run.summary.Find(run_key::kCamera);
+  if (camera != nullptr && camera->IsObject()) run.depth_camera = ParseCameraJson(*camera);
+}
+
+}  // namespace
+
+const char* FrameStatusName(FrameStatus status) { return kStatusNames.at(static_cast<size_t>(status)); }
+
+std::optional<FrameStatus> ParseFrameStatus(const std::string& name) {
+  for (size_t i = 0; i < kStatusNames.size(); ++i)
+    if (name == kStatusNames[i]) return static_cast<FrameStatus>(i);
+  return std::nullopt;
+}
+
+bool IsRunFolder(const fs::path& path) {
+  for (const char* name : {run_file::kFrames, run_file::kKeyframes, run_file::kSummary})
+    if (fs::is_regular_file(path / name)) return true;
+  return false;
+}
+
+RunFolder ReadRunFolder(const fs::path& path) {
+  if (!fs::is_directory(path)) throw InputError(path, "is not a folder");
+  if (!IsRunFolder(path))
+    throw InputError(path, "is not a run: it holds neither frames.tum, keyframes.tum nor summary.json");
+  RunFolder run;
+  run.path = path;
+  ReadSummary(path / run_file::kSummary, run);
+  run.frames = ReadPoses(path / run_file::kFrames, run.notes);
+  run.keyframes = ReadPoses(path / run_file::kKeyframes, run.notes);
+  ReadEvents(path / run_file::kEvents, run);
+  if (fs::is_directory(path / run_file::kDepth)) run.depth = ListDepthFiles(path / run_file::kDepth);
+  return run;
+}
+
+std::string RunDepthName(int64_t frame) {
+  char name[40];
+  std::snprintf(name, sizeof(name), "%06lld.png", static_cast<long long>(frame));
+  return name;
+}
+
+DepthImage LoadScaledDepth(const fs::path& path, double depth_scale) {
+  const Image<uint16_t> stored = LoadPng16(path);
+  DepthImage depth(stored.Width(), stored.Height());
+  for (size_t i = 0; i < depth.Size(); ++i)
+    depth.Data()[i] = static_cast<float>(stored.Data()[i] / depth_scale);
+  return depth;
+}
+
+std::vector<RunDepthFile> ListDepthFiles(const fs::path& folder) {
+  std::vector<RunDepthFile> files;
+  for (const fs::path& file : ListFiles(folder)) {
+    const auto number = ParseInteger(file.stem().string());
+    if (ToLower(file.extension().string()) == ".png" && number && *number >= 0)
+      files.push_back({*number, file});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.frame < b.frame; });
+  return files;
+}
+
+Json CameraToJson(const Camera& camera) {
+  const PinholeCamera* pinhole = camera.AsPinhole();
+  LUMEN_CHECK(pinhole != nullptr, "depth maps are of an undistorted view");
+  Json json = Json::MakeObject();
+  json["width"] = camera.Width();
+  json["height"] = camera.Height();
+  json["fx"] = pinhole->fx;
+  json["fy"] = pinhole->fy;
+  json["cx"] = pinhole->cx;
+  json["cy"] = pinhole->cy;
+  return json;
+}
+
+}  // namespace lumen

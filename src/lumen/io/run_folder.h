@@ -1,0 +1,95 @@
+// A run's folder: what `lumen run` leaves behind and `lumen eval` reads. A run may have been killed at any
+// moment, so the reader takes what is whole: a last line without its end is dropped, a summary that is not
+// there yet only leaves its fields empty.
+//   frames.tum       every placed frame             keyframes.tum   every keyframe
+//   depth/000042.png 16 bit, of keyframe 42; value / depth_scale = depth in the map's units, 0 = unknown
+//   events.jsonl     one line a frame, and one for each loop found or taken back
+//   summary.json     counts, times, versions        config.toml     the resolved parameters
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lumen/base/json.h"
+#include "lumen/geometry/camera.h"
+#include "lumen/image/image.h"
+#include "lumen/scene/trajectory.h"
+
+namespace lumen {
+
+namespace run_file {
+inline constexpr const char* kFrames = "frames.tum";
+inline constexpr const char* kKeyframes = "keyframes.tum";
+inline constexpr const char* kDepth = "depth";
+inline constexpr const char* kEvents = "events.jsonl";
+inline constexpr const char* kSummary = "summary.json";
+inline constexpr const char* kConfig = "config.toml";
+inline constexpr const char* kMap = "map.h5";
+inline constexpr const char* kSubmaps = "submaps";
+}  // namespace run_file
+
+// Keys of summary.json that the reader knows; writers may add any others.
+namespace run_key {
+inline constexpr const char* kDepthScale = "depth_scale";  // number, from the first second on
+inline constexpr const char* kCamera = "camera";           // of the depth maps: width, height, fx, fy, cx, cy
+inline constexpr const char* kVersion = "version";         // "0.1.0"
+inline constexpr const char* kCommit = "commit";           // short hash
+inline constexpr const char* kFinished = "finished";       // true once the run came to its end
+}  // namespace run_key
+
+enum class FrameStatus { kTracked, kWeak, kLost, kRelocalised, kSkipped };
+const char* FrameStatusName(FrameStatus status);  // "tracked", "weak", …
+std::optional<FrameStatus> ParseFrameStatus(const std::string& name);
+
+// {"frame": 12, "time": 0.4, "status": "weak", "reason": "…", "keyframe": false, …}
+struct RunFrameEvent {
+  int64_t frame = 0;  // in the input's own numbering
+  double time = 0;    // seconds
+  FrameStatus status = FrameStatus::kTracked;
+  std::string reason;
+  bool keyframe = false;
+};
+
+// {"event": "loop", "kind": "global", "from": 300, "to": 12, …}, by frame numbers;
+// {"event": "loop_removed", "from": 300, "to": 12} takes one back.
+struct RunLoop {
+  std::string kind;  // "local" or "global"
+  int64_t from = 0, to = 0;
+  bool removed = false;
+};
+
+struct RunDepthFile {
+  int64_t frame = 0;
+  std::filesystem::path path;
+};
+
+struct RunFolder {
+  std::filesystem::path path;
+  Trajectory frames;
+  Trajectory keyframes;
+  std::vector<RunFrameEvent> events;
+  std::vector<RunLoop> loops;
+  std::vector<RunDepthFile> depth;  // by frame number
+  Json summary;                     // null if there is none yet
+  std::optional<double> depth_scale;
+  std::optional<Camera> depth_camera;
+  std::string version, commit;     // empty: not known
+  bool finished = false;           // false: killed, or still running
+  std::vector<std::string> notes;  // what was dropped while reading, in words
+};
+
+bool IsRunFolder(const std::filesystem::path& path);
+// Throws InputError for a folder that is no run, and for lines before the last that make no sense.
+RunFolder ReadRunFolder(const std::filesystem::path& path);
+
+std::string RunDepthName(int64_t frame);  // "000042.png"
+// A depth map of 16 bits, divided by its scale; 0 = unknown.
+DepthImage LoadScaledDepth(const std::filesystem::path& path, double depth_scale);
+// Files of a folder that are named by a frame number ("000042.png"), in its order; others are ignored.
+std::vector<RunDepthFile> ListDepthFiles(const std::filesystem::path& folder);
+
+Json CameraToJson(const Camera& camera);  // a pinhole, as summary.json holds it
+
+}  // namespace lumen
