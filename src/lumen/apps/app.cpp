@@ -113,6 +113,7 @@ int RunApp(int argc, const char* const* argv) {
   AddEvalCommand(app);
   AddStudyCommand(app);
   AddBenchCommand(app);
+  AddVocabularyCommand(app);
   try {
     return ParseAndRun(app, argc, argv);
   } catch (const InputError& error) {
