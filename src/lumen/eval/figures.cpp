@@ -18,8 +18,13 @@ const Stroke kEstimateStroke{.color = kBlue, .width = 1.6, .dash = {}};
 
 std::string TickText(double value, double step) {
   const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
+  constexpr int kMostDecimals = 4;  // beyond them numbers run into their neighbours
   char text[40];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value == 0 ? 0.0 : value);
+  if (decimals > kMostDecimals && value != 0) {
+    std::snprintf(text, sizeof(text), "%.1e", value);
+    return text;
+  }
+  std::snprintf(text, sizeof(text), "%.*f", std::min(decimals, kMostDecimals), value == 0 ? 0.0 : value);
   return text;
 }
 

@@ -34,21 +34,22 @@ std::vector<std::string> HeadRow(const Study& study, const std::vector<std::stri
   return row;
 }
 
-// The variant with the best mean of a metric, if several have it.
-std::optional<std::string> BestVariant(const Study& study, const std::string& key) {
-  std::optional<std::string> best;
-  double best_mean = 0;
-  int have = 0;
-  for (const std::string& variant : study.variants) {
-    const auto summary = SummariseMetric(study, variant, key);
-    if (!summary) continue;
-    ++have;
-    const bool better = Metric(key).higher_is_better ? summary->mean > best_mean : summary->mean < best_mean;
-    if (best && !better) continue;
-    best = variant;
-    best_mean = summary->mean;
+// Whether no variant's mean is better, as it is printed, and some variant's is worse.
+bool IsBest(const Study& study, const std::string& variant, const std::string& key) {
+  const MetricInfo& metric = Metric(key);
+  const auto printed = [&](const std::string& name) -> std::optional<double> {
+    const auto summary = SummariseMetric(study, name, key);
+    return summary ? ParseDouble(Fixed(summary->mean, metric.decimals)) : std::nullopt;
+  };
+  const std::optional<double> mine = printed(variant);
+  bool some_worse = false;
+  for (const std::string& other : study.variants) {
+    const std::optional<double> theirs = printed(other);
+    if (!theirs || *theirs == *mine) continue;
+    if ((*theirs > *mine) == metric.higher_is_better) return false;
+    some_worse = true;
   }
-  return have > 1 ? best : std::nullopt;
+  return some_worse;
 }
 
 size_t CountEntries(const Study& study, const std::string& variant) {
@@ -68,7 +69,7 @@ std::string MeanText(const Study& study, const std::string& variant, const std::
   if (!summary) return "–";
   const int decimals = Metric(key).decimals;
   std::string text = StrCat(Fixed(summary->mean, decimals), " ± ", Fixed(summary->deviation, decimals));
-  if (BestVariant(study, key) == variant) text = StrCat("**", text, "**");
+  if (IsBest(study, variant, key)) text = StrCat("**", text, "**");
   if (summary->test) text += StarText(summary->test->p);
   const size_t missing = CountEntries(study, variant) - summary->values.size();
   if (missing > 0) text += StrCat(" (", missing, " missing)");
@@ -184,6 +185,7 @@ const std::vector<std::string>& StudyColumns() {
                                                    "threshold_1.25_frame",
                                                    "threshold_1.5625_traj",
                                                    "threshold_1.5625_frame",
+                                                   "own_rot_deg",
                                                    "ate_percent",
                                                    "placed_percent"};
   return columns;
