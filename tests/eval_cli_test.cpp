@@ -148,6 +148,20 @@ TEST(EvalCli, DepthOfAnotherShapeIsNotCompared) {
             std::string::npos);
 }
 
+TEST(EvalCli, PicturesAndPageAreWritten) {
+  const TemporaryFolder folder;
+  const fs::path truth = WriteTruth(folder.Path() / "truth");
+  const fs::path run = WriteRun(folder.Path() / "run", 0.3);
+  Evaluate(StrCat(run.string(), " --truth ", truth.string(), " --pictures ", (folder.Path() / "p").string(),
+                  " --report ", (folder.Path() / "page.html").string()),
+           folder.Path());
+  for (const char* name : {"trajectory.svg", "errors.svg", "depth.svg"})
+    EXPECT_NE(ReadFile(folder.Path() / "p" / name).find("</svg>"), std::string::npos) << name;
+  const std::string page = ReadFile(folder.Path() / "page.html");
+  EXPECT_NE(page.find("ATE trans (mm)"), std::string::npos);
+  EXPECT_NE(page.find("data:image/png;base64,"), std::string::npos);
+}
+
 TEST(EvalCli, TenThousandPosesAreGraded) {
   const TemporaryFolder folder;
   Trajectory path;

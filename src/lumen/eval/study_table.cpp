@@ -28,9 +28,21 @@ const MetricInfo& Metric(const std::string& key) {
   return *metric;
 }
 
-std::vector<std::string> HeadRow(const Study& study, const std::vector<std::string>& first) {
+// The wide columns of means are cut in two, as in the paper: the trajectory's and the depth's.
+bool IsDepthColumn(const std::string& key) {
+  return StartsWith(key, "ard_") || StartsWith(key, "threshold_");
+}
+std::vector<std::string> Columns(bool depth) {
+  std::vector<std::string> columns;
+  for (const std::string& key : StudyColumns())
+    if (IsDepthColumn(key) == depth) columns.push_back(key);
+  return columns;
+}
+
+std::vector<std::string> HeadRow(const Study& study, const std::vector<std::string>& first,
+                                 const std::vector<std::string>& columns = StudyColumns()) {
   std::vector<std::string> row = first;
-  for (const std::string& key : StudyColumns()) row.push_back(MetricTitle(Metric(key), StudyUnits(study)));
+  for (const std::string& key : columns) row.push_back(MetricTitle(Metric(key), StudyUnits(study)));
   return row;
 }
 
@@ -76,11 +88,11 @@ std::string MeanText(const Study& study, const std::string& variant, const std::
   return text;
 }
 
-Rows MeanRows(const Study& study) {
-  Rows rows = {HeadRow(study, {"variant"})};
+Rows MeanRows(const Study& study, bool depth) {
+  Rows rows = {HeadRow(study, {"variant"}, Columns(depth))};
   for (const std::string& variant : study.variants) {
     rows.push_back({variant});
-    for (const std::string& key : StudyColumns()) rows.back().push_back(MeanText(study, variant, key));
+    for (const std::string& key : Columns(depth)) rows.back().push_back(MeanText(study, variant, key));
   }
   return rows;
 }
@@ -231,7 +243,7 @@ std::string StudyUnits(const Study& study) {
 
 std::string FormatMarkdown(const Study& study) {
   std::string text = StrCat("# ", study.title, "\n\nMean ± standard deviation over sequences.\n\n",
-                            MarkdownTable(MeanRows(study)));
+                            MarkdownTable(MeanRows(study, false)), MarkdownTable(MeanRows(study, true)));
   if (HasTests(study)) text += StrCat(TestNote(study), "\n\n## p-values\n", MarkdownTable(PRows(study)));
   text += StrCat("## Medians\n", MarkdownTable(MedianRows(study)), "## Sequences\n",
                  MarkdownTable(SequenceRows(study)));
@@ -316,7 +328,8 @@ std::string DrawStudyBoxes(const Study& study) {
 std::string FormatHtml(const Study& study, const std::vector<CaptionedFigure>& figures) {
   HtmlPage page(study.title);
   page.Paragraph("Mean ± standard deviation over sequences.");
-  page.Table(MeanRows(study));
+  page.Table(MeanRows(study, false));
+  page.Table(MeanRows(study, true));
   if (HasTests(study)) page.Paragraph(TestNote(study));
   page.Figure(
       DrawStudyBoxes(study),
