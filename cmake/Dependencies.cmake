@@ -11,6 +11,7 @@ find_package(OpenCV QUIET COMPONENTS core imgproc imgcodecs videoio calib3d)
 enable_language(C)
 find_package(HDF5 QUIET COMPONENTS C)
 find_path(LUMEN_TOMLPLUSPLUS_INCLUDE toml++/toml.h)
+find_path(LUMEN_BOOST_MATH_INCLUDE boost/math/distributions/students_t.hpp)
 
 if(LUMEN_WITH_TORCH)
   find_package(Torch QUIET)
@@ -37,7 +38,7 @@ include(GoogleTest)
 
 function(lumen_print_summary)
   foreach(pair "spdlog;spdlog_FOUND" "toml++;LUMEN_TOMLPLUSPLUS_INCLUDE" "CLI11;CLI11_FOUND" "OpenCV;OpenCV_FOUND"
-               "HDF5;HDF5_FOUND" "Torch;Torch_FOUND")
+               "HDF5;HDF5_FOUND" "Boost.Math;LUMEN_BOOST_MATH_INCLUDE" "Torch;Torch_FOUND")
     list(GET pair 0 name)
     list(GET pair 1 variable)
     if(${variable})

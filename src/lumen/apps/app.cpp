@@ -110,7 +110,10 @@ int RunApp(int argc, const char* const* argv) {
   AddConvertCommand(app);
   AddConfigCommand(app);
   AddPredictCommand(app);
+  AddEvalCommand(app);
+  AddStudyCommand(app);
   AddBenchCommand(app);
+  AddVocabularyCommand(app);
   try {
     return ParseAndRun(app, argc, argv);
   } catch (const InputError& error) {

@@ -15,9 +15,12 @@ namespace lumen {
 void AddBenchCommand(CLI::App& app);
 void AddConfigCommand(CLI::App& app);
 void AddConvertCommand(CLI::App& app);
+void AddEvalCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
+void AddStudyCommand(CLI::App& app);
+void AddVocabularyCommand(CLI::App& app);
 
 // --calibration, --fov, --mask, --fps, --start, --end, --stride, --bgr.
 void AddInputOptions(CLI::App& command, InputOptions& options);

@@ -9,6 +9,8 @@ namespace lumen {
 
 void PairAlignmentOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("optimize_scale", optimize_scale, {.help = "estimate the source's log-scale too"});
+  visitor.Field("use_feature_metric", use_feature_metric,
+                {.help = "align by the feature maps; without them matches alone place the frame"});
   visitor.Field("optimize_code", optimize_code, {.help = "estimate the source's depth code too"});
   visitor.Field("use_matched_geometry", use_matched_geometry,
                 {.help = "match in 3D (SMG) instead of 2D (RP)"});
@@ -96,7 +98,7 @@ LevenbergMarquardtSummary Solve(const PairAlignmentProblem& problem, const PairV
   graph.feature =
       std::make_shared<FeatureMetricFactor>(variables, problem.source, problem.target, feature_options);
   FactorGraph factors = graph.priors;
-  factors.push_back(graph.feature);
+  if (options.use_feature_metric) factors.push_back(graph.feature);
   if (graph.match != nullptr) factors.push_back(graph.match);
   return MinimizeLevenbergMarquardt(factors, options.solver, graph.values);
 }

@@ -11,6 +11,7 @@
 namespace lumen {
 
 struct PairAlignmentOptions {
+  bool use_feature_metric = true;  // without it matches alone place the frame
   bool optimize_scale = false;
   bool optimize_code = false;
   bool use_matched_geometry = false;  // SMG instead of RP; needs the target's depth

@@ -4,10 +4,10 @@
 
 #include <vector>
 
+#include "lumen/base/safetensors.h"
 #include "lumen/image/gemm_kernel.h"
 #include "lumen/network/mask_plan.h"
 #include "lumen/network/planes.h"
-#include "lumen/network/safetensors.h"
 
 namespace lumen {
 

@@ -2,8 +2,8 @@
 // The witness for everything faster.
 #pragma once
 
+#include "lumen/base/safetensors.h"
 #include "lumen/network/mask_plan.h"
-#include "lumen/network/safetensors.h"
 
 namespace lumen {
 

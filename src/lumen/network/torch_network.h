@@ -4,9 +4,9 @@
 
 #include <torch/torch.h>
 
+#include "lumen/base/safetensors.h"
 #include "lumen/image/image.h"
 #include "lumen/network/architecture.h"
-#include "lumen/network/safetensors.h"
 
 namespace lumen {
 

@@ -1,8 +1,8 @@
 // A model: both networks' weights with what is known about them, in one safetensors file.
 #pragma once
 
+#include "lumen/base/safetensors.h"
 #include "lumen/network/architecture.h"
-#include "lumen/network/safetensors.h"
 
 namespace lumen {
 

@@ -22,6 +22,7 @@ struct MapEdge {
 struct MapKeyframe {
   std::shared_ptr<const Keyframe> keyframe;
   KeyframeState state;
+  int submap = 0;  // keyframes of different sub-maps have nothing to do with each other yet
 };
 
 struct MapSnapshot {

@@ -1,4 +1,4 @@
-#include "lumen/network/safetensors.h"
+#include "lumen/base/safetensors.h"
 
 #include <algorithm>
 #include <bit>

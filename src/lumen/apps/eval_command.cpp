@@ -1,0 +1,122 @@
+#include <iomanip>
+#include <iostream>
+
+#include "lumen/apps/app.h"
+#include "lumen/apps/eval_pictures.h"
+#include "lumen/apps/grading.h"
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
+
+namespace lumen {
+
+namespace {
+
+struct EvalOptions {
+  std::filesystem::path run;
+  ForeignFiles foreign;
+  std::filesystem::path truth;
+  std::filesystem::path json;
+  std::filesystem::path pictures;
+  std::filesystem::path page;
+  GradingOptions grading;
+};
+
+void PrintGrades(const Grades& grades, std::ostream& out) {
+  for (const MetricInfo& metric : AllMetrics()) {
+    const auto value = grades.Get(metric.key);
+    if (!value) continue;
+    const std::string unit = metric.unit;
+    out << std::left << std::setw(34) << metric.key << std::right << std::setw(12) << std::fixed
+        << std::setprecision(unit == "count" ? 0 : metric.decimals + 1) << *value;
+    if (unit == "length")
+      out << "  " << grades.units;
+    else if (unit != "count" && !unit.empty())
+      out << "  " << unit;
+    out << '\n';
+  }
+}
+
+// Each reason once, with all the metrics it took away.
+void WarnOfAbsent(const Grades& grades) {
+  std::map<std::string, std::string> by_reason;
+  for (const auto& [key, reason] : grades.Absent()) {
+    std::string& keys = by_reason[reason];
+    keys += (keys.empty() ? "" : ", ") + key;
+  }
+  for (const auto& [reason, keys] : by_reason) LogWarning("not computed: ", keys, ": ", reason);
+}
+
+void WritePictures(const EvalOptions& options, const Grading& grading, const Estimate& estimate,
+                   const Truth& truth) {
+  if (options.pictures.empty() && options.page.empty()) return;
+  const std::vector<NamedFigure> figures = DrawGrading(grading, estimate, truth, options.grading);
+  if (!options.pictures.empty()) {
+    MakeDirectories(options.pictures);
+    for (const NamedFigure& figure : figures)
+      WriteFileAtomically(options.pictures / (figure.name + ".svg"), figure.svg);
+  }
+  if (!options.page.empty())
+    WriteFileAtomically(options.page, FormatGradingPage(grading, estimate, truth, figures));
+}
+
+void RunEval(EvalOptions options) {
+  if (options.run.empty() == options.foreign.trajectory.empty())
+    throw InputError("give either a run's folder or --trajectory FILE");
+  if (!options.run.empty() && !options.foreign.depth.empty())
+    throw InputError("--depth goes with --trajectory; a run has its own depth");
+  options.grading.threads = AvailableCores();
+  const Truth truth = LoadTruth(options.truth);
+  const Estimate estimate =
+      options.run.empty() ? LoadForeignEstimate(options.foreign, truth.fps) : LoadRunEstimate(options.run);
+  const Grading grading = GradeEstimate(estimate, truth, options.grading);
+  for (const std::string& note : grading.notes) LogWarning(estimate.name, ": ", note);
+  WarnOfAbsent(grading.grades);
+  PrintGrades(grading.grades, std::cout);
+  if (grading.all_frames) {
+    std::cout << "all placed frames:\n";
+    PrintGrades(*grading.all_frames, std::cout);
+  }
+  if (!options.json.empty())
+    WriteFileAtomically(options.json, GradingToJson(grading, estimate, truth).Dump(2) + "\n");
+  WritePictures(options, grading, estimate, truth);
+}
+
+}  // namespace
+
+void AddEvalCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("eval", "grade a run, or any system's files, against the truth");
+  auto options = std::make_shared<EvalOptions>();
+  command->add_option("RUN", options->run, "folder that `lumen run` wrote");
+  command->add_option("--truth", options->truth, "sequence with true poses (and depth), or a trajectory file")
+      ->required();
+  command->add_option("--trajectory", options->foreign.trajectory,
+                      "another system's trajectory: TUM, KITTI or COLMAP");
+  command->add_option("--depth", options->foreign.depth,
+                      "its depth maps: a folder of 16-bit 000042.png, by frame number");
+  command->add_option("--depth-scale", options->foreign.depth_scale, "stored value of depth 1")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--depth-camera", options->foreign.depth_camera,
+                      "calibration of its depth maps, if they do not show the sequence's own view");
+  command->add_option("--json", options->json, "write the grades there too");
+  command->add_option("--pictures", options->pictures, "folder for the figures, as SVG");
+  command->add_option("--report", options->page, "write a page (HTML) with grades and figures there");
+  command->add_flag("--all-frames", options->grading.all_frames, "grade every placed frame too");
+  command->add_option("--delta", options->grading.step_poses, "step of the RPE in graded poses")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command
+      ->add_option("--delta-frames", options->grading.step_frames,
+                   "step of the RPE in video frames instead, for systems with other keyframes")
+      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--max-gap", options->grading.max_time_gap,
+                   "seconds that an estimate's and the truth's time may be apart")
+      ->check(CLI::Range(1e-9, 10.0))
+      ->capture_default_str();
+  command->callback([options] { RunEval(*options); });
+}
+
+}  // namespace lumen

@@ -1,0 +1,267 @@
+#include "lumen/apps/grading.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lumen/base/error.h"
+#include "lumen/base/parallel.h"
+#include "lumen/io/calibration.h"
+#include "lumen/io/trajectory_file.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool IsTrajectoryFile(const fs::path& path) {
+  const std::string extension = ToLower(path.extension().string());
+  return fs::is_regular_file(path) && (extension == ".tum" || extension == ".txt");
+}
+
+TrajectoryErrorOptions MakeErrorOptions(const GradingOptions& options, double fps) {
+  return {options.max_time_gap, options.step_poses, options.step_frames / fps};
+}
+
+// Width and height in the same proportion, to a pixel.
+bool SameShape(int width, int height, int other_width, int other_height) {
+  return std::abs(static_cast<double>(width) * other_height / other_width - height) <=
+         std::max(1.0, static_cast<double>(width) / other_width);
+}
+
+std::string SizeText(int width, int height) { return StrCat(width, "x", height); }
+
+// Times of frames by number: a run's own record where it has one, else the sequence's rate.
+class FrameClock {
+ public:
+  FrameClock(const Estimate& estimate, double fps) : fps_(fps) {
+    for (const RunFrameEvent& event : estimate.events) times_[event.frame] = event.time;
+  }
+  double At(int64_t frame) const {
+    const auto found = times_.find(frame);
+    return found != times_.end() ? found->second : static_cast<double>(frame) / fps_;
+  }
+
+ private:
+  std::map<int64_t, double> times_;
+  double fps_;
+};
+
+// The depth maps whose frame has a pose among those that are graded.
+std::vector<RunDepthFile> SelectDepth(const Estimate& estimate, const Truth& truth, const Trajectory& poses,
+                                      double max_gap) {
+  const FrameClock clock(estimate, truth.fps);
+  std::vector<RunDepthFile> selected;
+  for (const RunDepthFile& file : estimate.depth) {
+    const double time = clock.At(file.frame);
+    const auto after = std::lower_bound(poses.begin(), poses.end(), time - max_gap,
+                                        [](const TimedPose& pose, double t) { return pose.time < t; });
+    if (after != poses.end() && after->time <= time + max_gap) selected.push_back(file);
+  }
+  return selected;
+}
+
+// One map's outcome; exactly one of the three is set.
+struct MapOutcome {
+  std::optional<DepthMapGrade> grade;
+  bool no_truth = false;
+  std::string reason;  // neither: it cannot be compared, or has too few pixels (empty)
+};
+
+MapOutcome GradeMap(const RunDepthFile& file, const Estimate& estimate, const Truth& truth,
+                    std::optional<double> trajectory_scale) {
+  const std::optional<DepthImage> true_map = truth.source->LoadDepth(file.frame);
+  if (!true_map) return {.grade = {}, .no_truth = true, .reason = {}};
+  const DepthImage map = LoadScaledDepth(file.path, *estimate.depth_scale);
+  const SamplerChoice choice = MakeTruthSampler(estimate, truth, map, *true_map);
+  if (!choice.sampler) return {.grade = {}, .no_truth = false, .reason = choice.reason};
+  const DepthImage expected = choice.sampler->Sample(*true_map);
+  const std::optional<double> scale = MedianDepthRatio(map, expected);
+  if (!scale) return {};
+  DepthMapGrade grade{file.frame, *scale, *ScoreDepth(map, expected, *scale), std::nullopt};
+  if (trajectory_scale) grade.by_trajectory = ScoreDepth(map, expected, *trajectory_scale);
+  return {.grade = grade, .no_truth = false, .reason = {}};
+}
+
+std::string WhyNoDepthAtAll(const Estimate& estimate, const Truth& truth, size_t selected) {
+  if (truth.source == nullptr) return "the truth is a trajectory without depth";
+  if (estimate.depth.empty()) return "the estimate has no depth maps";
+  if (!estimate.depth_scale) return "depth_scale is not in summary.json";
+  if (selected == 0) return "no depth map belongs to a graded pose";
+  return "";
+}
+
+struct GradedDepth {
+  DepthGrade grade;
+  std::vector<DepthMapGrade> maps;
+};
+
+GradedDepth GradeDepth(const Estimate& estimate, const Truth& truth, const Trajectory& poses,
+                       const TrajectoryErrors& errors, const GradingOptions& options) {
+  GradedDepth graded;
+  DepthGrade& grade = graded.grade;
+  const std::vector<RunDepthFile> files = SelectDepth(estimate, truth, poses, options.max_time_gap);
+  grade.reason = WhyNoDepthAtAll(estimate, truth, files.size());
+  if (!grade.reason.empty()) return graded;
+  const bool aligned = errors.status == TrajectoryStatus::kGood;
+  const std::optional<double> scale =
+      aligned ? std::optional(errors.truth_from_estimate.Scale()) : std::nullopt;
+  std::vector<MapOutcome> outcomes(files.size());
+  ParallelFor(static_cast<int64_t>(files.size()), options.threads, [&](int64_t i) {
+    const auto k = static_cast<size_t>(i);
+    outcomes[k] = GradeMap(files[k], estimate, truth, scale);
+  });
+  bool any_truth = false;
+  std::string fault;
+  for (const MapOutcome& outcome : outcomes) {
+    any_truth = any_truth || !outcome.no_truth;
+    if (!outcome.reason.empty()) fault = outcome.reason;
+    if (!outcome.grade) {
+      ++grade.skipped;
+      continue;
+    }
+    grade.by_frame.Add(outcome.grade->by_frame);
+    if (outcome.grade->by_trajectory) grade.by_trajectory.Add(*outcome.grade->by_trajectory);
+    graded.maps.push_back(*outcome.grade);
+  }
+  if (!aligned) grade.traj_reason = StrCat("the trajectory has no scale: ", errors.reason);
+  if (grade.by_frame.Maps() == 0) {
+    grade.reason = !any_truth       ? "the truth has no depth"
+                   : !fault.empty() ? fault
+                                    : StrCat("no depth map has ", kLeastValidPixels, " pixels to compare");
+  }
+  return graded;
+}
+
+// Poses and depth of one selection: the keyframes, or every placed frame.
+Grades GradeSelection(const Estimate& estimate, const Truth& truth, const Trajectory& poses,
+                      const GradingOptions& options, TrajectoryErrors& errors,
+                      std::vector<DepthMapGrade>& maps) {
+  Grades grades;
+  grades.units = truth.units;
+  errors = ComputeTrajectoryErrors(poses, truth.trajectory, MakeErrorOptions(options, truth.fps));
+  AddTrajectoryGrades(errors, grades);
+  GradedDepth depth = GradeDepth(estimate, truth, poses, errors, options);
+  AddDepthGrades(depth.grade, grades);
+  maps = std::move(depth.maps);
+  return grades;
+}
+
+void AddCounts(const Estimate& estimate, const Truth& truth, Grades& grades) {
+  const size_t placed = estimate.frames.empty() ? estimate.keyframes.size() : estimate.frames.size();
+  grades.Set("frames_total", static_cast<double>(truth.frames));
+  grades.Set("frames_placed", static_cast<double>(placed));
+  grades.Set("keyframes", static_cast<double>(estimate.keyframes.size()));
+  grades.Set("placed_percent", 100.0 * static_cast<double>(placed) / static_cast<double>(truth.frames));
+}
+
+}  // namespace
+
+Truth LoadTruth(const fs::path& path) {
+  Truth truth;
+  truth.path = path;
+  if (IsTrajectoryFile(path)) {
+    truth.name = path.stem().string();
+    truth.trajectory = LoadTrajectory(path);
+    truth.frames = static_cast<int64_t>(truth.trajectory.size());
+  } else {
+    std::shared_ptr<const FrameSource> source = OpenInput(path, {});
+    const SourceInfo& info = source->Info();
+    if (!info.truth || info.truth->empty()) throw InputError(path, "has no true poses to grade by");
+    truth.name = info.name;
+    truth.units = info.units;
+    truth.fps = info.fps;
+    truth.trajectory = *info.truth;
+    truth.frames = std::max(info.frame_count, static_cast<int64_t>(truth.trajectory.size()));
+    truth.source = std::move(source);
+  }
+  RequireDistinctTimes(truth.trajectory, path.string());
+  return truth;
+}
+
+Estimate LoadRunEstimate(const fs::path& path) {
+  RunFolder run = ReadRunFolder(path);
+  Estimate estimate;
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  estimate.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  estimate.keyframes = std::move(run.keyframes);
+  estimate.frames = std::move(run.frames);
+  estimate.depth = std::move(run.depth);
+  estimate.depth_scale = run.depth_scale;
+  estimate.depth_camera = run.depth_camera;
+  estimate.events = std::move(run.events);
+  estimate.loops = std::move(run.loops);
+  estimate.version = Trim(StrCat(run.version, " ", run.commit));
+  estimate.notes = std::move(run.notes);
+  if (!run.finished) estimate.notes.emplace_back("the run did not come to its end");
+  RequireDistinctTimes(estimate.keyframes, (path / run_file::kKeyframes).string());
+  RequireDistinctTimes(estimate.frames, (path / run_file::kFrames).string());
+  return estimate;
+}
+
+Estimate LoadForeignEstimate(const ForeignFiles& files, double fps) {
+  Estimate estimate;
+  estimate.name = files.trajectory.stem().string();
+  estimate.keyframes = LoadTrajectory(files.trajectory, fps);
+  RequireDistinctTimes(estimate.keyframes, files.trajectory.string());
+  if (!files.depth.empty()) {
+    estimate.depth = ListDepthFiles(files.depth);
+    if (estimate.depth.empty())
+      throw InputError(files.depth, "holds no depth maps named by their frame (000042.png)");
+    estimate.depth_scale = files.depth_scale;
+  }
+  if (!files.depth_camera.empty()) estimate.depth_camera = LoadCalibration(files.depth_camera);
+  return estimate;
+}
+
+SamplerChoice MakeTruthSampler(const Estimate& estimate, const Truth& truth, ImageView<const float> map,
+                               ImageView<const float> true_map) {
+  const std::optional<Camera>& truth_camera = truth.source->Info().camera;
+  if (estimate.depth_camera && truth_camera) {
+    const Camera& camera = *estimate.depth_camera;
+    if (!SameShape(map.Width(), map.Height(), camera.Width(), camera.Height())) {
+      return {std::nullopt, StrCat("depth maps are ", SizeText(map.Width(), map.Height()),
+                                   " but their camera is ", SizeText(camera.Width(), camera.Height()))};
+    }
+    return {TruthSampler(camera.Resized(map.Width(), map.Height()),
+                         truth_camera->Resized(true_map.Width(), true_map.Height())),
+            ""};
+  }
+  if (!SameShape(map.Width(), map.Height(), true_map.Width(), true_map.Height())) {
+    return {
+        std::nullopt,
+        StrCat("depth maps are ", SizeText(map.Width(), map.Height()), ", of another shape than the truth's ",
+               SizeText(true_map.Width(), true_map.Height()), ": the camera of the depth maps is needed")};
+  }
+  return {TruthSampler(map.Width(), map.Height(), true_map.Width(), true_map.Height()), ""};
+}
+
+Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const GradingOptions& options) {
+  Grading grading;
+  grading.notes = estimate.notes;
+  grading.grades =
+      GradeSelection(estimate, truth, estimate.keyframes, options, grading.keyframes, grading.maps);
+  AddCounts(estimate, truth, grading.grades);
+  if (options.all_frames && !estimate.frames.empty()) {
+    std::vector<DepthMapGrade> maps;
+    grading.frames.emplace();
+    grading.all_frames = GradeSelection(estimate, truth, estimate.frames, options, *grading.frames, maps);
+  }
+  return grading;
+}
+
+Json GradingToJson(const Grading& grading, const Estimate& estimate, const Truth& truth) {
+  Json json = grading.grades.ToJson();
+  json["estimate"] = estimate.name;
+  json["truth"] = truth.name;
+  if (!estimate.version.empty()) json["version"] = estimate.version;
+  if (grading.all_frames) json["all_frames"] = grading.all_frames->ToJson();
+  if (!grading.notes.empty()) {
+    json["notes"] = Json::MakeArray();
+    for (const std::string& note : grading.notes) json["notes"].Append(note);
+  }
+  return json;
+}
+
+}  // namespace lumen

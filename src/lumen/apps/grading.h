@@ -1,0 +1,86 @@
+// Brings what a system left on disk and the truth of its sequence together, and grades the one by the other.
+// Any system's files are graded alike: Lumen's own are only read more comfortably.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "lumen/eval/grades.h"
+#include "lumen/io/frame_source.h"
+#include "lumen/io/run_folder.h"
+
+namespace lumen {
+
+struct Truth {
+  std::filesystem::path path;
+  std::string name;
+  std::string units = "arbitrary";
+  double fps = 30;
+  int64_t frames = 0;
+  Trajectory trajectory;
+  std::shared_ptr<const FrameSource> source;  // for depth; null if the truth is a trajectory alone
+};
+
+// A sequence with true poses (whatever `OpenInput` reads), or a trajectory file.
+Truth LoadTruth(const std::filesystem::path& path);
+
+// What a system says. The paper grades keyframes only; `frames` is what else was placed.
+struct Estimate {
+  std::string name;
+  Trajectory keyframes;
+  Trajectory frames;
+  std::vector<RunDepthFile> depth;
+  std::optional<double> depth_scale;
+  std::optional<Camera> depth_camera;
+  std::vector<RunFrameEvent> events;
+  std::vector<RunLoop> loops;
+  std::string version;  // with commit; empty for other systems
+  std::vector<std::string> notes;
+};
+
+Estimate LoadRunEstimate(const std::filesystem::path& run);
+
+struct ForeignFiles {
+  std::filesystem::path trajectory;  // TUM, KITTI or COLMAP
+  std::filesystem::path depth;       // folder of 16-bit 000042.png by frame number; empty: none
+  double depth_scale = 1000;
+  std::filesystem::path depth_camera;  // calibration of the depth maps, if not the sequence's own view
+};
+Estimate LoadForeignEstimate(const ForeignFiles& files, double fps);
+
+struct GradingOptions {
+  double max_time_gap = kMaxTimeGap;
+  int step_poses = 7;
+  double step_frames = 0;  // video frames, instead of poses; 0: not given
+  bool all_frames = false;
+  int threads = 1;
+};
+
+struct DepthMapGrade {
+  int64_t frame = 0;
+  double frame_scale = 0;  // median of truth / estimate
+  DepthScores by_frame;
+  std::optional<DepthScores> by_trajectory;
+};
+
+struct Grading {
+  Grades grades;
+  std::optional<Grades> all_frames;
+  TrajectoryErrors keyframes;
+  std::optional<TrajectoryErrors> frames;
+  std::vector<DepthMapGrade> maps;
+  std::vector<std::string> notes;
+};
+
+Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const GradingOptions& options);
+Json GradingToJson(const Grading& grading, const Estimate& estimate, const Truth& truth);
+
+// Truth on the grid of a depth map of that size, or the reason why there is no such thing.
+struct SamplerChoice {
+  std::optional<TruthSampler> sampler;
+  std::string reason;
+};
+SamplerChoice MakeTruthSampler(const Estimate& estimate, const Truth& truth, ImageView<const float> map,
+                               ImageView<const float> true_map);
+
+}  // namespace lumen

@@ -1,0 +1,62 @@
+#include "lumen/factors/pair_registration.h"
+
+#include <cmath>
+
+#include "lumen/base/error.h"
+
+namespace lumen {
+
+void PairRegistrationOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Group("matching", matching);
+  visitor.Group("registration", registration);
+  visitor.Field(
+      "noise_pixels", noise_pixels,
+      {.min = 0.1, .max = 100, .unit = "px", .help = "how far a match may lie off, across the ray"});
+  visitor.Field(
+      "depth_noise", depth_noise,
+      {.min = 0, .max = 1, .help = "how far a match may lie off along the ray, as a share of depth"});
+}
+
+PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target,
+                              const PairRegistrationOptions& options, uint64_t seed) {
+  LUMEN_CHECK(source.frame != nullptr && target.frame != nullptr);
+  const View& source_view = *source.frame->view;
+  const View& target_view = *target.frame->view;
+  const DescriptorIndex source_index(source.frame->features.descriptors, source_view.mask);
+  const DescriptorIndex target_index(target.frame->features.descriptors, target_view.mask);
+  const auto keypoints = SampleKeypoints(source_view.eroded_mask, options.matching.keypoints, seed);
+  const MatchSet matched =
+      MatchDescriptors({source.frame->features.descriptors, &source_index}, keypoints,
+                       {target.frame->features.descriptors, &target_index}, options.matching);
+  PairRegistration result;
+  result.keypoints = matched.candidates;
+
+  std::vector<Eigen::Vector3d> source_points, target_points;
+  std::vector<double> bounds;
+  const double pixel = options.noise_pixels / target_view.camera.fx;
+  const double relative_bound = std::sqrt(pixel * pixel + options.depth_noise * options.depth_noise);
+  for (const Match& match : matched.matches) {
+    const Eigen::Vector2i at(static_cast<int>(std::lround(match.target.x())),
+                             static_cast<int>(std::lround(match.target.y())));
+    if (!target.depth.Contains(at.x(), at.y())) continue;
+    const double source_depth = source.depth(match.source.x(), match.source.y());
+    const double target_depth = target.depth(at.x(), at.y());
+    if (!(source_depth > 0) || !(target_depth > 0)) continue;
+    result.consistent.push_back(match);
+    source_points.emplace_back(source_depth *
+                               source_view.camera.RayAtUnitDepth(match.source.x(), match.source.y()));
+    target_points.emplace_back(target_depth *
+                               target_view.camera.RayAtUnitDepth(match.target.x(), match.target.y()));
+    bounds.push_back(target_depth * relative_bound);
+  }
+  const RegistrationResult registration =
+      EstimateRegistration(source_points, target_points, bounds, options.registration);
+  result.status = registration.status;
+  if (!result.Ok()) return result;
+  result.target_from_source = registration.b_from_a;
+  for (const int i : registration.inliers)
+    result.inliers.push_back(result.consistent[static_cast<size_t>(i)]);
+  return result;
+}
+
+}  // namespace lumen

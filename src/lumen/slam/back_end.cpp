@@ -1,0 +1,100 @@
+#include "lumen/slam/back_end.h"
+
+#include <cmath>
+
+#include "lumen/base/error.h"
+
+namespace lumen {
+
+KeyframeState PlaceRequest(const KeyframeRequest& request, const KeyframeState* reference) {
+  KeyframeState state;
+  state.code = Eigen::VectorXd::Zero(request.keyframe->depth.NumBases());
+  state.log_scale = request.log_scale;
+  if (reference == nullptr) return state;
+  const double growth = reference->log_scale - request.reference_log_scale;
+  state.log_scale += growth;
+  state.world_from_camera =
+      reference->world_from_camera * Rigid3(request.reference_from_camera.Rotation(),
+                                            std::exp(growth) * request.reference_from_camera.Translation());
+  return state;
+}
+
+BackEnd::BackEnd(const SlamOptions& options)
+    : options_(options),
+      mapper_(options.mapping, options.threads),
+      loops_(options.loop, mapper_),
+      snapshot_(std::make_shared<MapSnapshot>()) {}
+
+void BackEnd::Add(const KeyframeRequest& request) {
+  if (request.reference < 0) {
+    mapper_.Start(request.id, request.keyframe, PlaceRequest(request, nullptr), request.submap);
+  } else {
+    const MapKeyframe& reference = mapper_.At(request.reference);
+    mapper_.Add(request.id, request.keyframe, PlaceRequest(request, &reference.state), reference.submap);
+    mapper_.Connect(request.id, request.reference, EdgeKind::kTemporal);
+    for (const KeyframeId id : request.connections) {
+      // A sub-map may have been joined or split since the request was made.
+      if (mapper_.At(id).submap == reference.submap && !mapper_.Connected(request.id, id))
+        mapper_.Connect(request.id, id, EdgeKind::kTemporal);
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    loops_.AddWords(request.id, request.words);
+  }
+  for (int i = 0; i < options_.mapping.updates; ++i) mapper_.Update();
+  loops_.Audit(request.id);
+  loops_.Search(request.id);
+  quiet_ = mapper_.Update().relinearized_variables == 0;
+  Publish();
+}
+
+bool BackEnd::Improve() {
+  if (quiet_) return false;
+  quiet_ = mapper_.Update().relinearized_variables == 0;
+  Publish();
+  return true;
+}
+
+void BackEnd::Refine() {
+  if (mapper_.Size() == 0) return;
+  mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
+  // Loops that only the finished map can show.
+  const auto finished = mapper_.MakeSnapshot();
+  for (const auto& [id, keyframe] : finished->keyframes) loops_.Search(id);
+  mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
+  quiet_ = true;
+  Publish();
+}
+
+void BackEnd::InjectLoop(KeyframeId query, KeyframeId reference, const PairEvidence& evidence) {
+  loops_.Close(query, reference, evidence, 0);
+  quiet_ = false;
+  Publish();
+}
+
+void BackEnd::Publish() {
+  auto snapshot = mapper_.MakeSnapshot();
+  std::vector<LoopEvent> events = loops_.TakeEvents();
+  const std::lock_guard lock(mutex_);
+  snapshot_ = std::move(snapshot);
+  events_.insert(events_.end(), std::make_move_iterator(events.begin()),
+                 std::make_move_iterator(events.end()));
+}
+
+std::shared_ptr<const MapSnapshot> BackEnd::Snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return snapshot_;
+}
+
+std::vector<LoopEvent> BackEnd::TakeEvents() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(events_, {});
+}
+
+std::vector<PlaceScore> BackEnd::AskPlaces(const BagOfWords& words, size_t most) const {
+  const std::lock_guard lock(mutex_);
+  return loops_.Index().Ask(words, most);
+}
+
+}  // namespace lumen

@@ -1,0 +1,203 @@
+#include "lumen/slam/front_end.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lumen/base/error.h"
+#include "lumen/base/text.h"
+
+namespace lumen {
+
+namespace {
+
+// The log-scale that makes the median depth one.
+double UnitLogScale(const DepthBasis& basis, const Mask& mask) {
+  std::vector<float> depths;
+  for (size_t i = 0; i < mask.Size(); ++i) {
+    if (mask.Data()[i] != 0 && basis.average.Data()[i] > 0) depths.push_back(basis.average.Data()[i]);
+  }
+  if (depths.empty()) return 0;
+  const auto middle = depths.begin() + static_cast<int64_t>(depths.size() / 2);
+  std::nth_element(depths.begin(), middle, depths.end());
+  return -std::log(static_cast<double>(*middle));
+}
+
+// The last poses by the present map; poses of different sub-maps do not go together.
+Motion RecentMotion(const std::vector<PlacedFrame>& frames, const MapSnapshot& map) {
+  Motion motion;
+  if (frames.empty()) return motion;
+  motion.last = LocateFrame(frames.back(), map);
+  if (!motion.last || frames.size() < 2) return motion;
+  const PlacedFrame& before = frames[frames.size() - 2];
+  if (before.reference < 0) return motion;
+  if (map.keyframes.at(before.reference).submap != map.keyframes.at(frames.back().reference).submap)
+    return motion;
+  motion.before_last = LocateFrame(before, map);
+  return motion;
+}
+
+}  // namespace
+
+FrontEnd::FrontEnd(const SlamOptions& options, std::shared_ptr<const Vocabulary> vocabulary,
+                   AskPlaces ask_places)
+    : options_(options),
+      vocabulary_(std::move(vocabulary)),
+      ask_places_(std::move(ask_places)),
+      tracker_(options.tracking),
+      relocaliser_(options.relocalisation, options.tracking) {}
+
+BagOfWords FrontEnd::Describe(const Frame& frame) const {
+  if (vocabulary_ == nullptr) return {};
+  return vocabulary_->Describe(frame.features.descriptors, frame.view->eroded_mask);
+}
+
+// What was published, and what is on its way.
+MapSnapshot FrontEnd::Overlay(const MapSnapshot& published) {
+  std::erase_if(pending_, [&](const KeyframeRequest& r) { return published.keyframes.contains(r.id); });
+  MapSnapshot map = published;
+  for (const KeyframeRequest& request : pending_) {
+    const auto reference = map.keyframes.find(request.reference);
+    const bool starts = reference == map.keyframes.end();
+    const KeyframeState state = PlaceRequest(request, starts ? nullptr : &reference->second.state);
+    map.keyframes[request.id] = {request.keyframe, state, starts ? request.submap : reference->second.submap};
+  }
+  return map;
+}
+
+TrackResult FrontEnd::Place(const LiveFrame& live, const MapSnapshot& map, const BagOfWords& words) {
+  if (!IsLost()) return tracker_.Track(live, map, reference_, RecentMotion(frames_, map));
+  std::vector<KeyframeId> places{reference_};
+  for (const PlaceScore& place :
+       ask_places_(words, static_cast<size_t>(options_.relocalisation.candidates))) {
+    if (place.id != reference_) places.push_back(place.id);
+  }
+  return relocaliser_.Relocalise(live, map, places);
+}
+
+void FrontEnd::Record(const FrameResult& result, KeyframeId reference, const Rigid3& reference_from_camera,
+                      double reference_log_scale) {
+  frames_.push_back({result.index, result.time, reference, reference_from_camera, reference_log_scale});
+}
+
+FrameResult FrontEnd::Skip(const InputFrame& frame, const std::string& fault) {
+  FrameResult result;
+  result.index = frame.index;
+  result.time = frame.time;
+  result.track.status = TrackStatus::kLost;
+  result.track.reason = fault;
+  if (reference_ >= 0) lost_ = true;
+  Record(result, -1, {}, 0);
+  return result;
+}
+
+KeyframeRequest FrontEnd::StartMap(const LiveFrame& live, const DepthBasis& basis, BagOfWords words,
+                                   Step& step) {
+  KeyframeRequest request;
+  request.id = next_id_++;
+  request.submap = submaps_++;
+  request.log_scale = UnitLogScale(basis, live.frame->view->eroded_mask);
+  request.keyframe = std::make_shared<Keyframe>(Keyframe{live.frame, basis});
+  request.words = std::move(words);
+  step.result.track = {};
+  step.result.track.status = TrackStatus::kStarted;
+  step.result.track.reason = request.submap == 0 ? "first frame of the map" : "a new sub-map";
+  return request;
+}
+
+std::vector<KeyframeId> FrontEnd::ChooseConnections(const LiveFrame& live, const MapSnapshot& map,
+                                                    const TrackResult& tracked) {
+  std::vector<KeyframeId> chosen;
+  const int submap = map.keyframes.at(tracked.reference).submap;
+  int tries = 0;
+  for (auto id = visited_.rbegin(); id != visited_.rend(); ++id) {
+    if (static_cast<int>(chosen.size()) + 1 >= options_.keyframe.max_connections) break;
+    if (*id == tracked.reference || std::find(chosen.begin(), chosen.end(), *id) != chosen.end()) continue;
+    const auto found = map.keyframes.find(*id);
+    if (found == map.keyframes.end() || found->second.submap != submap) continue;
+    if (++tries > options_.keyframe.max_connections) break;
+    const MapKeyframe& keyframe = found->second;
+    const DepthImage depth =
+        ComputeDepth(keyframe.keyframe->depth, keyframe.state.log_scale, keyframe.state.code);
+    const PairRegistration matched =
+        RegisterPair({keyframe.keyframe->frame.get(), depth}, {live.frame.get(), live.average_depth},
+                     options_.tracking.matching, static_cast<uint64_t>(*id) + 1);
+    if (matched.InlierRatio() >= options_.keyframe.connection_inlier_ratio * tracked.InlierRatio())
+      chosen.push_back(*id);
+  }
+  return chosen;
+}
+
+KeyframeRequest FrontEnd::MakeRequest(const LiveFrame& live, const MapSnapshot& map,
+                                      const TrackResult& tracked, DepthBasis basis, BagOfWords words) {
+  const MapKeyframe& reference = map.keyframes.at(tracked.reference);
+  KeyframeRequest request;
+  request.id = next_id_++;
+  request.submap = reference.submap;
+  request.reference = tracked.reference;
+  request.reference_from_camera = tracked.camera_from_reference.Inverse();
+  request.reference_log_scale = reference.state.log_scale;
+  const DepthImage depth =
+      ComputeDepth(reference.keyframe->depth, reference.state.log_scale, reference.state.code);
+  request.log_scale = EstimateLogScale(depth, *reference.keyframe->frame->view, basis.average,
+                                       *live.frame->view, tracked.camera_from_reference)
+                          .value_or(reference.state.log_scale);
+  request.connections = ChooseConnections(live, map, tracked);
+  request.keyframe = std::make_shared<Keyframe>(Keyframe{live.frame, std::move(basis)});
+  request.words = std::move(words);
+  return request;
+}
+
+FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& published,
+                                 const MakeBasis& make_basis) {
+  Step step;
+  FrameResult& result = step.result;
+  result.index = live.frame->index;
+  result.time = live.frame->time;
+  const MapSnapshot map = Overlay(published);
+  BagOfWords words = lost_ || reference_ < 0 ? Describe(*live.frame) : BagOfWords{};
+
+  bool starts = reference_ < 0;
+  if (!starts) {
+    result.track = Place(live, map, words);
+    if (lost_ && !result.track.Placed() && ++lost_frames_ >= options_.keyframe.patience) starts = true;
+  }
+  if (starts) {
+    step.request = StartMap(live, make_basis(), std::move(words), step);
+    result.is_keyframe = true;
+    result.keyframe_reason = result.track.reason;
+  } else {
+    const KeyframeVerdict verdict = DecideKeyframe(result.track, options_.keyframe);
+    if (verdict.decision == KeyframeDecision::kLost) {
+      lost_ = true;
+      Record(result, -1, {}, 0);
+      return step;
+    }
+    if (reference_ != result.track.reference || visited_.empty()) {
+      std::erase(visited_, result.track.reference);
+      visited_.push_back(result.track.reference);
+      reference_ = result.track.reference;
+    }
+    result.submap = map.keyframes.at(reference_).submap;
+    if (verdict.decision == KeyframeDecision::kNewKeyframe) {
+      if (words.empty()) words = Describe(*live.frame);
+      step.request = MakeRequest(live, map, result.track, make_basis(), std::move(words));
+      result.is_keyframe = true;
+      result.keyframe_reason = verdict.reason;
+    }
+  }
+  lost_ = false;
+  lost_frames_ = 0;
+  if (step.request) {
+    reference_ = step.request->id;
+    visited_.push_back(reference_);
+    result.submap = step.request->submap;
+    Record(result, reference_, {}, step.request->log_scale);
+    pending_.push_back(*step.request);
+  } else {
+    Record(result, reference_, result.track.camera_from_reference.Inverse(),
+           map.keyframes.at(reference_).state.log_scale);
+  }
+  return step;
+}
+
+}  // namespace lumen

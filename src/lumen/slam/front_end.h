@@ -1,0 +1,72 @@
+// The half of SLAM that sees every frame: tracking, keyframe creation, relocalisation. It reads snapshots of
+// the map and hands keyframe requests on; a keyframe whose request is still on its way is known to it
+// already, so that it never waits.
+#pragma once
+
+#include <functional>
+
+#include "lumen/loop/place_index.h"
+#include "lumen/scene/priors.h"
+#include "lumen/slam/back_end.h"
+#include "lumen/slam/frame_log.h"
+#include "lumen/slam/keyframe_policy.h"
+#include "lumen/slam/relocaliser.h"
+
+namespace lumen {
+
+struct FrameResult {
+  int64_t index = 0;
+  double time = 0;
+  TrackResult track;
+  bool is_keyframe = false;
+  std::string keyframe_reason;
+  int submap = 0;
+};
+
+class FrontEnd {
+ public:
+  using AskPlaces = std::function<std::vector<PlaceScore>(const BagOfWords&, size_t)>;
+  using MakeBasis = std::function<DepthBasis()>;
+
+  FrontEnd(const SlamOptions& options, std::shared_ptr<const Vocabulary> vocabulary, AskPlaces ask_places);
+
+  struct Step {
+    FrameResult result;
+    std::optional<KeyframeRequest> request;
+  };
+  // One frame against the map. `make_basis` is called for keyframes only.
+  Step Advance(const LiveFrame& live, const MapSnapshot& published, const MakeBasis& make_basis);
+  // A picture that cannot be used.
+  FrameResult Skip(const InputFrame& frame, const std::string& fault);
+
+  const std::vector<PlacedFrame>& Frames() const { return frames_; }
+
+ private:
+  MapSnapshot Overlay(const MapSnapshot& published);
+  TrackResult Place(const LiveFrame& live, const MapSnapshot& map, const BagOfWords& words);
+  bool IsLost() const { return lost_; }
+  KeyframeRequest StartMap(const LiveFrame& live, const DepthBasis& basis, BagOfWords words, Step& step);
+  KeyframeRequest MakeRequest(const LiveFrame& live, const MapSnapshot& map, const TrackResult& tracked,
+                              DepthBasis basis, BagOfWords words);
+  std::vector<KeyframeId> ChooseConnections(const LiveFrame& live, const MapSnapshot& map,
+                                            const TrackResult& tracked);
+  BagOfWords Describe(const Frame& frame) const;
+  void Record(const FrameResult& result, KeyframeId reference, const Rigid3& reference_from_camera,
+              double reference_log_scale);
+
+  SlamOptions options_;
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  AskPlaces ask_places_;
+  Tracker tracker_;
+  Relocaliser relocaliser_;
+  std::vector<KeyframeRequest> pending_;  // not yet in a published snapshot
+  std::vector<KeyframeId> visited_;       // references in the order they served, newest last
+  std::vector<PlacedFrame> frames_;
+  KeyframeId next_id_ = 0;
+  KeyframeId reference_ = -1;
+  int submaps_ = 0;
+  bool lost_ = false;
+  int lost_frames_ = 0;  // usable ones
+};
+
+}  // namespace lumen

@@ -1,0 +1,20 @@
+#include "lumen/slam/keyframe_policy.h"
+
+#include "lumen/base/text.h"
+
+namespace lumen {
+
+KeyframeVerdict DecideKeyframe(const TrackResult& tracked, const KeyframeOptions& options) {
+  if (!tracked.Placed()) return {KeyframeDecision::kLost, tracked.reason};
+  if (tracked.overlap.area < options.min_area)
+    return {KeyframeDecision::kNewKeyframe, StrCat("overlap by area ", tracked.overlap.area)};
+  if (tracked.overlap.point < options.min_point)
+    return {KeyframeDecision::kNewKeyframe, StrCat("overlap by points ", tracked.overlap.point)};
+  if (tracked.overlap.flow > options.max_flow)
+    return {KeyframeDecision::kNewKeyframe, StrCat("mean flow ", tracked.overlap.flow)};
+  if (tracked.ConsistentInlierRatio() < options.min_inlier_ratio)
+    return {KeyframeDecision::kNewKeyframe, StrCat("inlier ratio ", tracked.ConsistentInlierRatio())};
+  return {KeyframeDecision::kContinue, ""};
+}
+
+}  // namespace lumen

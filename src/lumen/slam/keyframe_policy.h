@@ -1,0 +1,19 @@
+// What to do with a frame that was tracked: a pure function from statistics to a decision and its reason.
+#pragma once
+
+#include "lumen/slam/tracker.h"
+
+namespace lumen {
+
+enum class KeyframeDecision { kContinue, kNewKeyframe, kLost };
+
+struct KeyframeVerdict {
+  KeyframeDecision decision = KeyframeDecision::kContinue;
+  std::string reason;
+};
+
+// A keyframe is needed where the frame sees enough that its reference does not: little overlap, much
+// motion, or an appearance that is hardly recognised.
+KeyframeVerdict DecideKeyframe(const TrackResult& tracked, const KeyframeOptions& options);
+
+}  // namespace lumen

@@ -1,0 +1,64 @@
+#include "lumen/slam/slam.h"
+
+#include "lumen/slam/live_frame.h"
+
+namespace lumen {
+
+Slam::Slam(std::shared_ptr<Priors> priors, std::shared_ptr<const View> view,
+           std::shared_ptr<const Vocabulary> vocabulary, const SlamOptions& options)
+    : priors_(std::move(priors)),
+      view_(std::move(view)),
+      options_(options),
+      back_end_(options),
+      front_end_(options, std::move(vocabulary),
+                 [this](const BagOfWords& words, size_t most) { return back_end_.AskPlaces(words, most); }) {}
+
+FrameResult Slam::Process(const InputFrame& input) {
+  next_index_ = input.index + 1;
+  // A picture nothing can be seen in is not worth the networks' time.
+  const std::string fault = FindImageFault(input.image, options_.tracking);
+  if (!fault.empty()) return front_end_.Skip(input, fault);
+
+  // The networks: features to align and match by, and an average depth to reject outliers with.
+  const LiveFrame live = MakeLiveFrame(input, view_, *priors_, times_);
+
+  // Camera tracking and keyframe creation, against the map as it stands.
+  FrontEnd::Step step;
+  {
+    const ScopedTimer timer(times_, "track");
+    step = front_end_.Advance(live, *Snapshot(), [&] {
+      const ScopedTimer basis_timer(times_, "depth bases");
+      return priors_->ComputeDepthBasis(input);
+    });
+  }
+
+  // Mapping and loop closure: a new keyframe with its factors, or one more step on what is there.
+  const ScopedTimer timer(times_, step.request ? "map and close loops" : "map");
+  if (step.request) {
+    back_end_.Add(*step.request);
+  } else {
+    back_end_.Improve();
+  }
+  return step.result;
+}
+
+FrameResult Slam::Process(RgbImage image, double time) {
+  return Process(InputFrame{next_index_, time, std::move(image)});
+}
+
+void Slam::Refine() {
+  const ScopedTimer timer(times_, "refine");
+  back_end_.Refine();
+}
+
+Trajectory Slam::FramePoses() const {
+  const auto map = Snapshot();
+  return FrameTrajectory(Frames(), *map, LargestSubmap(*map));
+}
+
+Trajectory Slam::KeyframePoses() const {
+  const auto map = Snapshot();
+  return KeyframeTrajectory(*map, LargestSubmap(*map));
+}
+
+}  // namespace lumen

@@ -1,0 +1,112 @@
+#include "lumen/slam/slam_options.h"
+
+namespace lumen {
+
+void TrackingOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("use_feature_metric", use_feature_metric, {.help = "align by feature maps (FM)"});
+  visitor.Field("use_reprojection", use_reprojection, {.help = "align by matches (RP)"});
+  visitor.Group("matching", matching);
+  visitor.Group("alignment", alignment);
+  visitor.Field("reference_ratio", reference_ratio,
+                {.min = 0, .help = "share of the present reference's inliers a closer one must have"});
+  visitor.Field("gate_pixels", gate_pixels,
+                {.min = 0.5,
+                 .max = 100,
+                 .unit = "px",
+                 .help = "matches this near their prediction serve where the registration fails"});
+  visitor.Field("lost_overlap", lost_overlap,
+                {.min = 0, .max = 1, .help = "less of the reference seen than this: lost"});
+  visitor.Field("lost_inlier_ratio", lost_inlier_ratio,
+                {.min = 0, .max = 1, .help = "fewer of the matches explained than this: lost"});
+  visitor.Field("weak_inlier_ratio", weak_inlier_ratio,
+                {.min = 0, .max = 1, .help = "fewer of the matches explained than this: weak"});
+  visitor.Field("min_matches", min_matches, {.min = 3, .max = 1000, .help = "fewer matches than this: lost"});
+  visitor.Field("dark_level", dark_level,
+                {.min = 0, .max = 255, .help = "mean brightness below which a frame cannot be used"});
+  visitor.Field("bright_share", bright_share,
+                {.min = 0, .max = 1, .help = "share of saturated pixels beyond which it cannot"});
+  visitor.Field("max_step", max_step,
+                {.min = 0, .help = "motion between frames that counts as a jump, in mean depths"});
+}
+
+void KeyframeOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("min_area", min_area, {.min = 0, .max = 1, .help = "overlap by area that is still enough"});
+  visitor.Field("min_point", min_point,
+                {.min = 0, .max = 1, .help = "overlap by points that is still enough"});
+  visitor.Field("max_flow", max_flow,
+                {.min = 0, .max = 1, .help = "mean displacement, as a share of the width"});
+  visitor.Field("min_inlier_ratio", min_inlier_ratio,
+                {.min = 0, .max = 1, .help = "share of the cycle-checked matches that agree in space"});
+  visitor.Field("max_connections", max_connections,
+                {.min = 1, .max = 20, .help = "temporal connections of a new keyframe, at most"});
+  visitor.Field(
+      "connection_inlier_ratio", connection_inlier_ratio,
+      {.min = 0, .max = 1, .help = "matches a further connection needs, as a share of the first's"});
+  visitor.Field(
+      "patience", patience,
+      {.min = 1, .max = 100000, .help = "usable frames that cannot be placed before a new sub-map is begun"});
+}
+
+void MappingOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("use_feature_metric", use_feature_metric, {.help = "FM between keyframes"});
+  visitor.Group("feature_metric", feature_metric);
+  visitor.Group("geometric", geometric);
+  visitor.Field("code_weight", code_weight, {.min = 0, .help = "CD: holds depth codes near zero"});
+  visitor.Field("anchor_weight", anchor_weight, {.min = 0, .help = "PS and SC of a map's first keyframe"});
+  visitor.Field("samples", samples, {.min = 64, .max = 100000, .help = "pixels warped per keyframe"});
+  visitor.Field("updates", updates, {.min = 1, .max = 100, .help = "smoother steps after a keyframe"});
+  visitor.Field("refine_updates", refine_updates, {.min = 0, .max = 1000, .help = "steps of --refine"});
+  visitor.Field("refine_settled", refine_settled,
+                {.min = 1, .max = 1000, .help = "quiet steps in a row that end a refinement"});
+  visitor.Group("smoother", smoother);
+}
+
+void LoopOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("local", local, {.help = "search for loops within the last keyframes"});
+  visitor.Field("global", global, {.help = "search for loops by appearance in the whole map"});
+  visitor.Field("local_window", local_window,
+                {.min = 1, .max = 1000, .help = "keyframes a local loop spans"});
+  visitor.Field("local_gap", local_gap, {.min = 1, .max = 1000, .help = "nearer in time is no loop"});
+  visitor.Field("local_distance_ratio", local_distance_ratio,
+                {.min = 0, .help = "largest distance, in those to the closest neighbour in time"});
+  visitor.Field("metric_ratio", metric_ratio,
+                {.min = 0, .max = 1, .help = "how much of the neighbours' match and overlap a loop needs"});
+  visitor.Field("global_gap", global_gap, {.min = 1, .max = 100000, .help = "keyframes between loop ends"});
+  visitor.Field("max_candidates", max_candidates,
+                {.min = 1, .max = 1000, .help = "asked of the place index"});
+  visitor.Field("max_verified", max_verified, {.min = 1, .max = 1000, .help = "looked at closely"});
+  visitor.Field("similarity_ratio", similarity_ratio,
+                {.min = 0, .max = 1, .help = "place similarity, as a share of that to a neighbour"});
+  visitor.Field("redundant_range", redundant_range,
+                {.min = 0, .max = 1000, .help = "keyframes within which one loop is enough"});
+  visitor.Group("verifier", verifier);
+  visitor.Group("pose_scale", pose_scale);
+  visitor.Field("probation", probation,
+                {.min = 0, .max = 1000, .help = "keyframes during which a global loop must hold its own"});
+  visitor.Field("min_agreement", min_agreement,
+                {.min = 0, .max = 1, .help = "share of matches a loop's pose must go on explaining"});
+  visitor.Field("min_supports", min_supports,
+                {.min = 0, .max = 10, .help = "neighbours of the candidate that must tell the same"});
+  visitor.Field("max_jump", max_jump,
+                {.min = 0, .help = "correction that is not believed, as a share of the path between"});
+}
+
+void RelocalisationOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("candidates", candidates, {.min = 1, .max = 100, .help = "keyframes tried per frame"});
+  visitor.Field("min_inlier_ratio", min_inlier_ratio,
+                {.min = 0, .max = 1, .help = "share of keypoints that must match and agree in space"});
+  visitor.Field("min_inliers", min_inliers, {.min = 4, .max = 1000, .help = "matches that must agree"});
+  visitor.Field("min_overlap", min_overlap,
+                {.min = 0, .max = 1, .help = "share of the keyframe that must be seen"});
+}
+
+void SlamOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Group("tracking", tracking);
+  visitor.Group("keyframe", keyframe);
+  visitor.Group("mapping", mapping);
+  visitor.Group("loop", loop);
+  visitor.Group("relocalisation", relocalisation);
+  visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "of the back end's sums"});
+}
+
+}  // namespace lumen

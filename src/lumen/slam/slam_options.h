@@ -1,0 +1,101 @@
+// Everything that can be set about SLAM. The defaults are the paper's; where they differ, docs/decisions.md
+// says why.
+#pragma once
+
+#include "lumen/factors/geometric_consistency_factor.h"
+#include "lumen/factors/pair_alignment.h"
+#include "lumen/factors/pair_registration.h"
+#include "lumen/factors/pose_scale_graph.h"
+#include "lumen/graph/incremental_smoother.h"
+#include "lumen/loop/loop_verifier.h"
+
+namespace lumen {
+
+struct TrackingOptions {
+  bool use_feature_metric = true;
+  bool use_reprojection = true;
+  PairRegistrationOptions matching;
+  PairAlignmentOptions alignment;
+  double reference_ratio = 0.6;     // share of the present reference's inliers a closer one must have
+  double gate_pixels = 4;           // matches this near their prediction serve where the registration fails
+  double lost_overlap = 0.2;        // less of the reference seen than this: lost
+  double lost_inlier_ratio = 0.08;  // fewer of the cycle-checked matches explained than this: lost
+  double weak_inlier_ratio = 0.25;
+  int min_matches = 12;
+  double dark_level = 6;      // mean brightness of 255 below which a frame cannot be used
+  double bright_share = 0.7;  // share of saturated pixels beyond which it cannot
+  double max_step = 1.0;      // motion between two frames beyond which it is a jump, in mean depths
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+struct KeyframeOptions {
+  double min_area = 0.8;
+  double min_point = 0.9;
+  double max_flow = 0.08;  // share of the image's width
+  double min_inlier_ratio = 0.4;
+  int max_connections = 3;
+  double connection_inlier_ratio = 0.7;  // relative to the match with the reference
+  int patience = 30;                     // usable frames that cannot be placed before a new sub-map is begun
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+struct MappingOptions {
+  bool use_feature_metric = true;
+  FeatureMetricOptions feature_metric;
+  GeometricConsistencyOptions geometric;
+  double code_weight = 1e-4;
+  double anchor_weight = 1e4;
+  int samples = 3072;  // pixels of a keyframe that are warped
+  int updates = 4;     // smoother steps after a new keyframe
+  int refine_updates = 20;
+  int refine_settled = 5;  // steps in a row without relinearisation that end a refinement
+  SmootherOptions smoother;
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+struct LoopOptions {
+  bool local = true;
+  bool global = true;
+  int local_window = 9;
+  int local_gap = 3;                // keyframes nearer than this in time are no loops
+  double local_distance_ratio = 5;  // of the distance to the closest temporal neighbour
+  double metric_ratio = 0.7;        // of the reference pair's metrics
+  int global_gap = 10;
+  int max_candidates = 20;
+  int max_verified = 4;  // candidates looked at closely per keyframe
+  double similarity_ratio = 0.7;
+  int redundant_range = 10;
+  LoopVerifierOptions verifier;
+  PoseScaleOptions pose_scale;
+  int probation = 10;           // keyframes during which a loop must hold its own
+  double min_agreement = 0.15;  // share of a loop's matches its pose must still explain
+  int min_supports = 1;         // neighbours of the candidate that must tell the same, where there are any
+  double max_jump = 0.35;       // of the path between: a loop that moves the camera further is not believed
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+struct RelocalisationOptions {
+  int candidates = 5;
+  double min_inlier_ratio = 0.12;
+  int min_inliers = 20;
+  double min_overlap = 0.3;
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+struct SlamOptions {
+  TrackingOptions tracking;
+  KeyframeOptions keyframe;
+  MappingOptions mapping;
+  LoopOptions loop;
+  RelocalisationOptions relocalisation;
+  int threads = 1;
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+}  // namespace lumen

@@ -1,0 +1,237 @@
+#include "lumen/slam/tracker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lumen/base/error.h"
+#include "lumen/base/text.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr size_t kPrepared = 4;  // references kept ready
+constexpr double kExplainedPixels = 3;
+constexpr double kMismatchCap = 20;  // pixels beyond which a match is simply wrong
+
+double MeanDepth(const MapKeyframe& keyframe) {
+  return std::exp(keyframe.state.log_scale) * std::sqrt(keyframe.keyframe->depth.mean_square);
+}
+
+// Reprojection error of a match, capped; the cap where the point lies behind.
+double Mismatch(const Match& match, ImageView<const float> depth, const PinholeCamera& from,
+                const PinholeCamera& to, const Rigid3& to_from_from) {
+  const Eigen::Vector3d point =
+      to_from_from * Eigen::Vector3d(depth(match.source.x(), match.source.y()) *
+                                     from.RayAtUnitDepth(match.source.x(), match.source.y()));
+  const auto pixel = to.Project(point);
+  return pixel ? std::min(kMismatchCap, (*pixel - match.target).norm()) : kMismatchCap;
+}
+
+}  // namespace
+
+std::string ToString(TrackStatus status) {
+  switch (status) {
+    case TrackStatus::kTracked:
+      return "tracked";
+    case TrackStatus::kWeak:
+      return "weak";
+    case TrackStatus::kLost:
+      return "lost";
+    case TrackStatus::kRelocalised:
+      return "relocalised";
+    case TrackStatus::kStarted:
+      return "started";
+  }
+  return "?";
+}
+
+Rigid3 Motion::Predict() const {
+  if (!last) return {};
+  if (!before_last) return *last;
+  return *last * (before_last->Inverse() * *last);
+}
+
+std::string FindImageFault(const RgbImage& image, const TrackingOptions& options) {
+  constexpr int kSaturated = 250;
+  constexpr int kLit = 3;
+  if (image.Empty()) return "an empty picture";
+  double sum = 0;
+  int64_t saturated = 0;
+  int64_t lit = 0;
+  for (int y = 0; y < image.Height(); y += 2) {
+    for (int x = 0; x < image.Width(); x += 2) {
+      const uint8_t* p = image.Pixel(x, y);
+      const int low = std::min({p[0], p[1], p[2]});
+      const int high = std::max({p[0], p[1], p[2]});
+      sum += (p[0] + p[1] + p[2]) / 3.0;
+      if (low >= kSaturated) ++saturated;
+      if (high > kLit) ++lit;
+    }
+  }
+  const double pixels = static_cast<double>((image.Height() + 1) / 2) * ((image.Width() + 1) / 2);
+  if (sum / pixels < options.dark_level) return "the picture is dark";
+  if (static_cast<double>(saturated) > options.bright_share * static_cast<double>(std::max<int64_t>(1, lit)))
+    return "the picture is over-exposed";
+  return "";
+}
+
+double PoseDistance(const MapKeyframe& keyframe, const Rigid3& world_from_camera) {
+  const Rigid3 relative = keyframe.state.world_from_camera.Inverse() * world_from_camera;
+  const double cosine = std::clamp(relative.RotationMatrix()(2, 2), -1.0, 1.0);  // roll does not count
+  return relative.Translation().norm() / MeanDepth(keyframe) + std::acos(cosine);
+}
+
+KeyframeId FindClosestKeyframe(const MapSnapshot& map, const Rigid3& world_from_camera, int submap) {
+  KeyframeId closest = -1;
+  double best = std::numeric_limits<double>::max();
+  for (const auto& [id, keyframe] : map.keyframes) {
+    if (keyframe.submap != submap) continue;
+    const double distance = PoseDistance(keyframe, world_from_camera);
+    if (distance < best) {
+      best = distance;
+      closest = id;
+    }
+  }
+  return closest;
+}
+
+const Tracker::Reference& Tracker::Prepare(const MapSnapshot& map, KeyframeId id) {
+  const MapKeyframe& keyframe = map.keyframes.at(id);
+  auto found =
+      std::find_if(prepared_.begin(), prepared_.end(), [&](const Reference& r) { return r.id == id; });
+  if (found == prepared_.end()) {
+    if (prepared_.size() == kPrepared) prepared_.erase(prepared_.begin());
+    prepared_.push_back({id, {}, MakeKeyframeSamples(keyframe.keyframe), {}});
+  } else {
+    std::rotate(found, found + 1, prepared_.end());
+  }
+  Reference& reference = prepared_.back();
+  const KeyframeState& state = keyframe.state;
+  const bool same_depth = !reference.depth.Empty() && reference.state.log_scale == state.log_scale &&
+                          reference.state.code == state.code;
+  reference.state = state;
+  if (!same_depth) reference.depth = ComputeDepth(keyframe.keyframe->depth, state.log_scale, state.code);
+  return reference;
+}
+
+PairRegistration Tracker::Match(const Reference& reference, const LiveFrame& live) const {
+  return RegisterPair({reference.samples->keyframe->frame.get(), reference.depth},
+                      {live.frame.get(), live.average_depth}, options_.matching,
+                      static_cast<uint64_t>(reference.id) + 1);
+}
+
+TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, const PairRegistration& matched,
+                           const std::optional<Rigid3>& camera_from_keyframe) const {
+  const PinholeCamera& from = reference.samples->keyframe->frame->view->camera;
+  const PinholeCamera& to = live.frame->view->camera;
+  const auto mismatch = [&](const Rigid3& pose) {
+    double sum = 0;
+    for (const lumen::Match& match : matched.consistent)
+      sum += Mismatch(match, reference.depth, from, to, pose);
+    return sum;
+  };
+  TrackResult result;
+  result.reference = reference.id;
+  result.keypoints = matched.keypoints;
+  result.consistent = static_cast<int>(matched.consistent.size());
+  result.inliers = static_cast<int>(matched.inliers.size());
+  if (!camera_from_keyframe && !matched.Ok()) {
+    result.reason = "no guess and no matches that agree in space";
+    return result;
+  }
+  // The guess, or the registration's pose where that explains the matches better.
+  Rigid3 pose = camera_from_keyframe ? *camera_from_keyframe : matched.PoseInSourceUnit();
+  if (camera_from_keyframe && matched.Ok() && mismatch(matched.PoseInSourceUnit()) < mismatch(pose))
+    pose = matched.PoseInSourceUnit();
+
+  PairAlignmentProblem problem;
+  problem.source = reference.samples;
+  problem.target = live.frame;
+  problem.source_log_scale = reference.state.log_scale;
+  problem.source_code = reference.state.code;
+  if (options_.use_reprojection) {
+    problem.matches = matched.inliers;
+    if (!matched.Ok()) {
+      for (const lumen::Match& match : matched.consistent) {
+        if (Mismatch(match, reference.depth, from, to, pose) < options_.gate_pixels)
+          problem.matches.push_back(match);
+      }
+    }
+  }
+  PairAlignmentOptions alignment = options_.alignment;
+  alignment.use_feature_metric = options_.use_feature_metric;
+  // The fewer matches hold, the less they weigh against the features.
+  if (matched.keypoints > 0)
+    alignment.reprojection.weight *= static_cast<double>(problem.matches.size()) / matched.keypoints;
+  const PairAlignmentResult aligned = AlignPair(problem, pose, alignment);
+  result.feature_error = aligned.feature_error;
+  result.iterations = aligned.solver.iterations + aligned.finest_solver.iterations;
+  result.camera_from_reference = aligned.target_from_source;
+  if (aligned.status == PairAlignmentStatus::kNoOverlap || aligned.status == PairAlignmentStatus::kDegenerate)
+    result.reason = aligned.reason;
+
+  int explained = 0;
+  for (const lumen::Match& match : matched.consistent) {
+    if (Mismatch(match, reference.depth, from, to, result.camera_from_reference) < kExplainedPixels)
+      ++explained;
+  }
+  result.explained = result.consistent == 0 ? 0 : static_cast<double>(explained) / result.consistent;
+  result.overlap = MeasureOverlap(reference.depth, *reference.samples->keyframe->frame->view,
+                                  *live.frame->view, result.camera_from_reference);
+  result.world_from_camera = reference.state.world_from_camera * result.camera_from_reference.Inverse();
+  Judge(result);
+  return result;
+}
+
+void Tracker::Judge(TrackResult& result) const {
+  result.status = TrackStatus::kLost;
+  if (!result.reason.empty()) return;
+  if (result.overlap.point < options_.lost_overlap) {
+    result.reason = StrCat("only ", 100 * result.overlap.point, " % of the reference is seen");
+  } else if (result.consistent < options_.min_matches) {
+    result.reason = StrCat("only ", result.consistent, " matches");
+  } else if (result.explained < options_.lost_inlier_ratio) {
+    result.reason = StrCat("the pose explains only ", 100 * result.explained, " % of the matches");
+  } else if (result.explained < options_.weak_inlier_ratio) {
+    result.status = TrackStatus::kWeak;
+    result.reason = StrCat("the pose explains only ", 100 * result.explained, " % of the matches");
+  } else {
+    result.status = TrackStatus::kTracked;
+  }
+}
+
+TrackResult Tracker::TrackAgainst(const LiveFrame& live, const MapSnapshot& map, KeyframeId id,
+                                  const std::optional<Rigid3>& camera_from_keyframe) {
+  const Reference& reference = Prepare(map, id);
+  return Align(live, reference, Match(reference, live), camera_from_keyframe);
+}
+
+TrackResult Tracker::Track(const LiveFrame& live, const MapSnapshot& map, KeyframeId reference_id,
+                           const Motion& motion) {
+  const Rigid3 predicted = motion.Predict();
+  const KeyframeId closest = FindClosestKeyframe(map, predicted, map.keyframes.at(reference_id).submap);
+  PairRegistration matched = Match(Prepare(map, reference_id), live);
+  KeyframeId chosen = reference_id;
+  if (closest >= 0 && closest != reference_id) {
+    PairRegistration rival = Match(Prepare(map, closest), live);
+    if (rival.Ok() && rival.InlierRatio() >= options_.reference_ratio * matched.InlierRatio()) {
+      matched = std::move(rival);
+      chosen = closest;
+    }
+  }
+  const Reference& reference = Prepare(map, chosen);
+  TrackResult result =
+      Align(live, reference, matched, predicted.Inverse() * reference.state.world_from_camera);
+  if (result.Placed() && motion.last) {
+    const double step = (result.world_from_camera.Translation() - motion.last->Translation()).norm();
+    if (step > options_.max_step * MeanDepth(map.keyframes.at(chosen))) {
+      result.status = TrackStatus::kLost;
+      result.reason = "a jump further than a camera moves between two frames";
+    }
+  }
+  return result;
+}
+
+}  // namespace lumen

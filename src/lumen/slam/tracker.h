@@ -1,0 +1,93 @@
+// Camera tracking: where is this frame, seen from the map? Predicts the pose, chooses the reference
+// keyframe, matches descriptors, rejects outliers in space, refines with FM + RP.
+#pragma once
+
+#include <optional>
+
+#include "lumen/factors/overlap.h"
+#include "lumen/scene/map.h"
+#include "lumen/slam/slam_options.h"
+
+namespace lumen {
+
+// A frame on its way through the front end.
+struct LiveFrame {
+  std::shared_ptr<const Frame> frame;
+  Image<float> average_depth;  // in a unit of its own
+};
+
+enum class TrackStatus {
+  kTracked,
+  kWeak,         // placed, but by little evidence: the reason says which
+  kLost,         // not placed
+  kRelocalised,  // placed again after having been lost
+  kStarted,      // the first frame of a map
+};
+std::string ToString(TrackStatus status);
+
+struct TrackResult {
+  TrackStatus status = TrackStatus::kLost;
+  std::string reason;  // in words, unless all is well
+  KeyframeId reference = -1;
+  Rigid3 world_from_camera;
+  Rigid3 camera_from_reference;
+  int keypoints = 0;     // tried against the reference
+  int consistent = 0;    // that passed the cycle check
+  int inliers = 0;       // that agree in space
+  double explained = 0;  // share of the cycle-checked matches the final pose explains
+  Overlap overlap;       // of the reference, in the frame
+  double feature_error = 0;
+  int iterations = 0;
+
+  bool Placed() const { return status != TrackStatus::kLost; }
+  double InlierRatio() const { return keypoints == 0 ? 0 : static_cast<double>(inliers) / keypoints; }
+  double ConsistentInlierRatio() const {
+    return consistent == 0 ? 0 : static_cast<double>(inliers) / consistent;
+  }
+};
+
+// Where the camera was, for the prediction; poses are world_from_camera.
+struct Motion {
+  std::optional<Rigid3> last;
+  std::optional<Rigid3> before_last;
+  // Constant velocity; the last pose where nothing else is known.
+  Rigid3 Predict() const;
+};
+
+// Says what is wrong with a picture that cannot be used; empty if it can.
+std::string FindImageFault(const RgbImage& image, const TrackingOptions& options);
+
+class Tracker {
+ public:
+  explicit Tracker(const TrackingOptions& options) : options_(options) {}
+
+  // Against the closest keyframe of `map` that looks alike; `reference` is the present one.
+  TrackResult Track(const LiveFrame& live, const MapSnapshot& map, KeyframeId reference,
+                    const Motion& motion);
+  // Against one keyframe, from a guess of camera_from_keyframe or, without one, from the matches alone.
+  TrackResult TrackAgainst(const LiveFrame& live, const MapSnapshot& map, KeyframeId id,
+                           const std::optional<Rigid3>& camera_from_keyframe);
+
+ private:
+  struct Reference {
+    KeyframeId id = -1;
+    KeyframeState state;
+    std::shared_ptr<const KeyframeSamples> samples;
+    DepthImage depth;
+  };
+  const Reference& Prepare(const MapSnapshot& map, KeyframeId id);
+  PairRegistration Match(const Reference& reference, const LiveFrame& live) const;
+  TrackResult Align(const LiveFrame& live, const Reference& reference, const PairRegistration& matched,
+                    const std::optional<Rigid3>& camera_from_keyframe) const;
+  void Judge(TrackResult& result) const;
+
+  TrackingOptions options_;
+  std::vector<Reference> prepared_;  // the last few references, newest last
+};
+
+// The keyframe nearest to a pose among those of a sub-map, by distance in mean depths plus the angle
+// between the optical axes.
+KeyframeId FindClosestKeyframe(const MapSnapshot& map, const Rigid3& world_from_camera, int submap);
+double PoseDistance(const MapKeyframe& keyframe, const Rigid3& world_from_camera);
+
+}  // namespace lumen
