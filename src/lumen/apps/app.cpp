@@ -109,12 +109,15 @@ int RunApp(int argc, const char* const* argv) {
   AddSimulateCommand(app);
   AddConvertCommand(app);
   AddConfigCommand(app);
+  AddRunCommand(app);
   AddPredictCommand(app);
   AddEvalCommand(app);
   AddBenchCommand(app);
   AddVocabularyCommand(app);
   try {
     return ParseAndRun(app, argc, argv);
+  } catch (const ExitRequest& request) {
+    return request.code;
   } catch (const InputError& error) {
     return Report(error.what(), kBadInput);
   } catch (const OutputError& error) {

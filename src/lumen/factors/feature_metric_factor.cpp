@@ -9,7 +9,8 @@ namespace lumen {
 void FeatureMetricOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("level_weights", level_weights, {.min = 0, .help = "weight of each level, finest first"});
   visitor.Field("robust", robust,
-                {.min = 0, .max = 100,
+                {.min = 0,
+                 .max = 100,
                  .help = "share of the features' variance beyond which a difference counts less; 0: never"});
   visitor.Field("exact_derivative", exact_derivative,
                 {.help = "derivative of the bilinear interpolant instead of sampled central differences"});

@@ -16,7 +16,7 @@ struct FeatureMetricOptions {
   // what is hidden in the target differs by about twice the variance. 0: plain squares, as the paper.
   double robust = 0;
   bool exact_derivative = false;  // see FmProblem
-  bool plain = false;                              // the double-precision kernel
+  bool plain = false;             // the double-precision kernel
   int threads = 1;
 
   void Describe(ConfigVisitor& visitor);
