@@ -112,6 +112,7 @@ int RunApp(int argc, const char* const* argv) {
   AddRunCommand(app);
   AddPredictCommand(app);
   AddEvalCommand(app);
+  AddStudyCommand(app);
   AddBenchCommand(app);
   AddVocabularyCommand(app);
   try {

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "lumen/apps/app.h"
+#include "lumen/apps/eval_pictures.h"
 #include "lumen/apps/grading.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -17,6 +18,8 @@ struct EvalOptions {
   ForeignFiles foreign;
   std::filesystem::path truth;
   std::filesystem::path json;
+  std::filesystem::path pictures;
+  std::filesystem::path page;
   GradingOptions grading;
 };
 
@@ -45,6 +48,19 @@ void WarnOfAbsent(const Grades& grades) {
   for (const auto& [reason, keys] : by_reason) LogWarning("not computed: ", keys, ": ", reason);
 }
 
+void WritePictures(const EvalOptions& options, const Grading& grading, const Estimate& estimate,
+                   const Truth& truth) {
+  if (options.pictures.empty() && options.page.empty()) return;
+  const std::vector<NamedFigure> figures = DrawGrading(grading, estimate, truth, options.grading);
+  if (!options.pictures.empty()) {
+    MakeDirectories(options.pictures);
+    for (const NamedFigure& figure : figures)
+      WriteFileAtomically(options.pictures / (figure.name + ".svg"), figure.svg);
+  }
+  if (!options.page.empty())
+    WriteFileAtomically(options.page, FormatGradingPage(grading, estimate, truth, figures));
+}
+
 void RunEval(EvalOptions options) {
   if (options.run.empty() == options.foreign.trajectory.empty())
     throw InputError("give either a run's folder or --trajectory FILE");
@@ -64,6 +80,7 @@ void RunEval(EvalOptions options) {
   }
   if (!options.json.empty())
     WriteFileAtomically(options.json, GradingToJson(grading, estimate, truth).Dump(2) + "\n");
+  WritePictures(options, grading, estimate, truth);
 }
 
 }  // namespace
@@ -84,6 +101,8 @@ void AddEvalCommand(CLI::App& app) {
   command->add_option("--depth-camera", options->foreign.depth_camera,
                       "calibration of its depth maps, if they do not show the sequence's own view");
   command->add_option("--json", options->json, "write the grades there too");
+  command->add_option("--pictures", options->pictures, "folder for the figures, as SVG");
+  command->add_option("--report", options->page, "write a page (HTML) with grades and figures there");
   command->add_flag("--all-frames", options->grading.all_frames, "grade every placed frame too");
   command->add_option("--delta", options->grading.step_poses, "step of the RPE in graded poses")
       ->check(CLI::Range(1, 100000))

@@ -247,9 +247,6 @@ Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const Gradin
     std::vector<DepthMapGrade> maps;
     grading.frames.emplace();
     grading.all_frames = GradeSelection(estimate, truth, estimate.frames, options, *grading.frames, maps);
-  } else if (!estimate.frames.empty()) {
-    grading.frames =  // for pictures: every placed frame, in the keyframes' alignment or its own
-        ComputeTrajectoryErrors(estimate.frames, truth.trajectory, MakeErrorOptions(options, truth.fps));
   }
   return grading;
 }

@@ -1,12 +1,7 @@
-#include <algorithm>
-#include <atomic>
-
 #include "lumen/apps/app.h"
-#include "lumen/base/log.h"
+#include "lumen/apps/simulate_sequence.h"
 #include "lumen/base/parallel.h"
-#include "lumen/base/progress.h"
 #include "lumen/io/calibration.h"
-#include "lumen/io/sequence_folder.h"
 #include "lumen/sim/suite.h"
 
 namespace lumen {
@@ -31,8 +26,6 @@ struct SimulateOptions {
   int threads = 0;
 };
 
-constexpr double kDepthScale = 256;  // 0.004 mm steps, up to 256 mm
-
 SequenceOptions ResolveOptions(const SimulateOptions& options, const CLI::App& command) {
   SequenceOptions sequence;
   if (!options.subject.empty()) sequence = MakeSuiteOptions(FindSuiteSubject(options.subject));
@@ -56,40 +49,11 @@ SequenceOptions ResolveOptions(const SimulateOptions& options, const CLI::App& c
   return sequence;
 }
 
-// Frames are rendered side by side and written as they come; which thread made which does not matter.
-void WriteFrames(const SimulatedSequence& sequence, int threads, SequenceWriter& writer) {
-  ProgressBar progress("simulate", sequence.Size());
-  std::atomic<int64_t> done = 0;
-  const int batch = 4 * threads;
-  for (int first = 0; first < sequence.Size(); first += batch) {
-    const int count = std::min(batch, sequence.Size() - first);
-    ParallelFor(count, threads, [&](int64_t i) {
-      const SimulatedFrame frame = sequence.Render(first + static_cast<int>(i));
-      writer.WriteFrame(frame.index, frame.image);
-      writer.WriteDepth(frame.index, frame.depth);
-      ++done;
-    });
-    progress.Update(done);
-  }
-}
-
 void RunSimulate(const SimulateOptions& options, const CLI::App& command) {
   const SequenceOptions resolved = ResolveOptions(options, command);
-  RequireFreshFolder(options.output);  // before seconds are spent on the scene
   const std::string name =
       options.subject.empty() ? StrCat(AnatomyName(resolved.anatomy), "-", resolved.seed) : options.subject;
-  SequenceOptions one_thread = resolved;
-  one_thread.threads = 1;  // frames run side by side instead
-  const std::shared_ptr<const Anatomy> anatomy =
-      MakeAnatomy(resolved.anatomy, resolved.seed, resolved.threads);
-  const SimulatedSequence sequence(anatomy, one_thread);
-  SequenceWriter writer(options.output, {name, resolved.path.fps, "mm", kDepthScale, sequence.View()});
-  WriteFrames(sequence, resolved.threads, writer);
-  writer.WriteMask(sequence.ContentMask());
-  writer.WriteTruth(sequence.GroundTruth());
-  if (options.model) writer.WriteModel(sequence.Surface());
-  writer.Finish();
-  LogInfo("wrote ", sequence.Size(), " frames of ", name, " with their truth to ", options.output.string());
+  WriteSimulatedSequence(resolved, name, options.output, options.model);
 }
 
 }  // namespace

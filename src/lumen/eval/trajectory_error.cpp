@@ -143,6 +143,11 @@ std::string ExplainNoSteps(size_t poses, const TrajectoryErrorOptions& options) 
 
 }  // namespace
 
+std::vector<PoseError> ComputePoseErrors(const Trajectory& estimate, const Trajectory& truth,
+                                         const Sim3& truth_from_estimate, double max_time_gap) {
+  return GradePoses(estimate, truth, AssociateByTime(estimate, truth, max_time_gap), truth_from_estimate);
+}
+
 TrajectoryErrors ComputeTrajectoryErrors(const Trajectory& estimate, const Trajectory& truth,
                                          const TrajectoryErrorOptions& options) {
   const std::vector<PosePair> pairs = AssociateByTime(estimate, truth, options.max_time_gap);

@@ -48,6 +48,10 @@ struct TrajectoryErrors {
   std::string relative_reason;  // why there is none
 };
 
+// Poses that have a true one, each with its errors under an alignment that is known.
+std::vector<PoseError> ComputePoseErrors(const Trajectory& estimate, const Trajectory& truth,
+                                         const Sim3& truth_from_estimate, double max_time_gap = kMaxTimeGap);
+
 TrajectoryErrors ComputeTrajectoryErrors(const Trajectory& estimate, const Trajectory& truth,
                                          const TrajectoryErrorOptions& options = {});
 

@@ -1,0 +1,126 @@
+#include <iostream>
+
+#include "lumen/apps/app.h"
+#include "lumen/apps/study_commands.h"
+#include "lumen/base/error.h"
+#include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct CompareOptions {
+  std::vector<std::string> systems;  // NAME=FOLDER
+  std::vector<fs::path> truths;
+  fs::path out;
+  double depth_scale = 1000;
+  bool allow_mixed_versions = false;
+  GradingOptions grading;
+};
+
+struct System {
+  std::string name;
+  fs::path folder;
+};
+
+std::vector<System> ParseSystems(const std::vector<std::string>& texts) {
+  std::vector<System> systems;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw InputError(StrCat("--system \"", text, "\": expected NAME=FOLDER"));
+    systems.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    if (!fs::is_directory(systems.back().folder)) throw InputError(systems.back().folder, "is not a folder");
+  }
+  return systems;
+}
+
+// A system's output for a sequence: a run's folder SEQUENCE (or SEQUENCE/run, as studies keep them), else
+// SEQUENCE.tum with its depth in SEQUENCE/depth.
+Estimate LoadSystemEstimate(const System& system, const Truth& truth, const std::string& sequence,
+                            double depth_scale) {
+  for (const fs::path& run : {system.folder / sequence, system.folder / sequence / "run"})
+    if (IsRunFolder(run)) return LoadRunEstimate(run);
+  ForeignFiles files;
+  files.trajectory = system.folder / (sequence + ".tum");
+  if (!fs::exists(files.trajectory))
+    throw InputError(system.folder, StrCat("has neither a run ", sequence, " nor ", sequence, ".tum"));
+  if (fs::is_directory(system.folder / sequence / "depth")) files.depth = system.folder / sequence / "depth";
+  files.depth_scale = depth_scale;
+  return LoadForeignEstimate(files, truth.fps);
+}
+
+std::string SequenceName(const fs::path& path) {
+  return fs::absolute(path / "").lexically_normal().parent_path().filename().string();
+}
+
+// One sequence under all systems. The RPE's step is that of the first system's keyframes, in time, so that
+// systems with other keyframes are asked about as much video.
+void CompareOnSequence(const fs::path& path, const std::vector<System>& systems,
+                       const CompareOptions& options, Study& study, std::vector<std::string>& versions) {
+  const Truth truth = LoadTruth(path);
+  const std::string sequence = SequenceName(path);
+  study.sequences.push_back(sequence);
+  GradingOptions grading = options.grading;
+  for (const System& system : systems) {
+    StudyEntry entry{system.name, sequence, {}, ""};
+    try {
+      const Estimate estimate = LoadSystemEstimate(system, truth, sequence, options.depth_scale);
+      const Grading graded = GradeEstimate(estimate, truth, grading);
+      entry.grades = graded.grades;
+      versions.push_back(estimate.version);
+      if (&system == &systems.front() && grading.step_frames <= 0 && graded.keyframes.relative)
+        grading.step_frames = graded.keyframes.relative->mean_seconds * truth.fps;
+    } catch (const InputError& error) {
+      entry.failure = error.what();
+      LogWarning(entry.failure);
+    }
+    study.entries.push_back(std::move(entry));
+  }
+}
+
+void RunCompare(CompareOptions options) {
+  const std::vector<System> systems = ParseSystems(options.systems);
+  options.grading.threads = AvailableCores();
+  Study study;
+  study.title = "Comparison";
+  for (const System& system : systems) study.variants.push_back(system.name);
+  std::vector<std::string> versions;
+  for (const fs::path& truth : options.truths) CompareOnSequence(truth, systems, options, study, versions);
+  RequireOneVersion(versions, options.allow_mixed_versions, study);
+  study.notes.push_back(
+      options.grading.step_frames > 0
+          ? StrCat("RPE: all systems over ", FormatDouble(options.grading.step_frames), " video frames.")
+          : StrCat("RPE: ", systems.front().name, " over ", options.grading.step_poses,
+                   " keyframes, the others over the same time on each sequence."));
+  WriteStudy(study, options.out);
+  std::cout << FormatMarkdown(study);
+}
+
+}  // namespace
+
+void AddStudyCompareCommand(CLI::App& study) {
+  CLI::App* command = study.add_subcommand("compare", "several systems' outputs on the same sequences");
+  auto options = std::make_shared<CompareOptions>();
+  command->add_option("--system", options->systems, "NAME=FOLDER with a run or a SEQUENCE.tum per sequence")
+      ->required()
+      ->take_all();
+  command->add_option("--truth", options->truths, "the sequences with their truth")->required()->take_all();
+  command->add_option("--out", options->out, "folder for the report")->required();
+  command
+      ->add_option("--depth-scale", options->depth_scale,
+                   "stored value of depth 1, of systems that are not Lumen")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--delta-frames", options->grading.step_frames, "step of the RPE in video frames, for all")
+      ->check(CLI::Range(1, 1000000));
+  command->add_flag("--allow-mixed-versions", options->allow_mixed_versions,
+                    "compare runs of different versions of Lumen, and say so");
+  command->callback([options] { RunCompare(*options); });
+}
+
+}  // namespace lumen

@@ -1,0 +1,27 @@
+// A training's state on disk. Several files, each small enough to be carried around; `checkpoint.json` names
+// those that belong together and is written last, so that whatever breaks off leaves the last good one.
+#pragma once
+
+#include <filesystem>
+
+#include "lumen/network/weights.h"
+#include "lumen/train/optimizer.h"
+
+namespace lumen {
+
+struct TrainingProgress {
+  int64_t step = 0;
+  double seconds = 0;  // of training so far, all calls together
+  int64_t scenes = 0;  // taken from the clip source so far
+  int64_t seed = 0;
+};
+
+// `networks` and `adversary` are the optimisers, which hold values and moments.
+void SaveCheckpoint(const std::filesystem::path& folder, const TrainingProgress& progress, const Model& model,
+                    FlatAdamW& networks, FlatAdamW& adversary);
+bool HasCheckpoint(const std::filesystem::path& folder);
+// Throws InputError if there is none, or if it is of another architecture than the model's.
+TrainingProgress LoadCheckpoint(const std::filesystem::path& folder, const Model& model, FlatAdamW& networks,
+                                FlatAdamW& adversary);
+
+}  // namespace lumen

@@ -1,0 +1,94 @@
+#include "lumen/train/clip.h"
+
+#include <cmath>
+
+#include "lumen/base/error.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr int kOverlapStride = 4;  // pixels of the depth map
+constexpr double kDepthAgreement =
+    0.1;  // a point is hidden where the other view's depth is less by this share
+
+bool IsContentAt(const Clip& clip, int x, int y) { return clip.mask(2 * x, 2 * y) != 0; }
+
+}  // namespace
+
+DepthImage HalveDepth(const DepthImage& depth) {
+  DepthImage half(depth.Width() / 2, depth.Height() / 2);
+  for (int y = 0; y < half.Height(); ++y) {
+    for (int x = 0; x < half.Width(); ++x) {
+      float sum = 0;
+      bool known = true;
+      for (int k = 0; k < 4; ++k) {
+        const float value = depth(2 * x + k % 2, 2 * y + k / 2);
+        known = known && value > 0;
+        sum += value;
+      }
+      half(x, y) = known ? sum / 4 : 0;
+    }
+  }
+  return half;
+}
+
+double ComputeOverlap(const Clip& clip, int source, int target) {
+  const ClipFrame& from = clip.frames.at(static_cast<size_t>(source));
+  const ClipFrame& to = clip.frames.at(static_cast<size_t>(target));
+  const Rigid3 target_from_source = to.world_from_camera.Inverse() * from.world_from_camera;
+  int content = 0;
+  int seen = 0;
+  for (int y = kOverlapStride / 2; y < from.depth.Height(); y += kOverlapStride) {
+    for (int x = kOverlapStride / 2; x < from.depth.Width(); x += kOverlapStride) {
+      const double depth = from.depth(x, y);
+      if (depth <= 0 || !IsContentAt(clip, x, y)) continue;
+      ++content;
+      const Eigen::Vector3d point = target_from_source * (depth * clip.camera.RayAtUnitDepth(x, y));
+      const auto uv = clip.camera.Project(point);
+      if (!uv) continue;
+      const auto u = static_cast<int>(std::lround(uv->x()));
+      const auto v = static_cast<int>(std::lround(uv->y()));
+      if (!to.depth.Contains(u, v) || !IsContentAt(clip, u, v)) continue;
+      if (to.depth(u, v) > 0 && to.depth(u, v) > (1 - kDepthAgreement) * point.z()) ++seen;
+    }
+  }
+  return content > 0 ? static_cast<double>(seen) / content : 0.0;
+}
+
+void FillOverlaps(Clip& clip) {
+  const auto count = static_cast<Eigen::Index>(clip.frames.size());
+  clip.overlap = Eigen::MatrixXf::Identity(count, count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    for (Eigen::Index j = 0; j < count; ++j) {
+      if (i != j)
+        clip.overlap(i, j) =
+            static_cast<float>(ComputeOverlap(clip, static_cast<int>(i), static_cast<int>(j)));
+    }
+  }
+}
+
+std::vector<PairIndex> ListPairs(const Clip& clip, const PairRules& rules) {
+  LUMEN_CHECK(clip.overlap.rows() == static_cast<Eigen::Index>(clip.frames.size()));
+  std::vector<PairIndex> pairs;
+  const auto count = static_cast<int>(clip.frames.size());
+  for (int i = 0; i < count; ++i) {
+    // Who sees least of this frame, seen from either side.
+    int far_frame = -1;
+    float least = static_cast<float>(rules.max_far_overlap);
+    for (int k = 0; k < count; ++k) {
+      const float both = std::max(clip.overlap(i, k), clip.overlap(k, i));
+      if (k != i && both <= least) {
+        least = both;
+        far_frame = k;
+      }
+    }
+    for (int j = 0; j < count; ++j) {
+      const float both = std::min(clip.overlap(i, j), clip.overlap(j, i));
+      if (j != i && both >= static_cast<float>(rules.min_overlap)) pairs.push_back({i, j, far_frame});
+    }
+  }
+  return pairs;
+}
+
+}  // namespace lumen

@@ -1,0 +1,481 @@
+#include "lumen/train/stages.h"
+
+#include "lumen/base/error.h"
+#include "lumen/train/losses.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr int kErosion = 3;  // pixels taken off the content before samples are drawn
+constexpr int kMapLevels = 4;
+
+torch::Tensor Erode(const torch::Tensor& mask, int pixels) {
+  const torch::Tensor outside = torch::nn::functional::pad(
+      1 - mask, torch::nn::functional::PadFuncOptions({pixels, pixels, pixels, pixels}).value(1));
+  return 1 - torch::max_pool2d(outside, 2 * pixels + 1, 1);
+}
+
+// 1 where turned pixels still lie on content.
+torch::Tensor OnContent(const torch::Tensor& mask, const torch::Tensor& pixels) {
+  torch::NoGradGuard no_grad;
+  const auto width = static_cast<double>(mask.size(3));
+  const auto height = static_cast<double>(mask.size(2));
+  const torch::Tensor x = pixels.select(2, 0);
+  const torch::Tensor y = pixels.select(2, 1);
+  const torch::Tensor inside = x.ge(0) * x.le(width - 1) * y.ge(0) * y.le(height - 1);
+  return inside.to(mask.dtype()) * SampleMaps(mask, pixels).squeeze(2).gt(0.5).to(mask.dtype());
+}
+
+// True correspondences at random places, in the turned pictures.
+struct Correspondences {
+  torch::Tensor source, target;  // (B, K, 2)
+  torch::Tensor weight;          // (B, K)
+};
+
+Correspondences DrawCorrespondences(const PairBatch& batch, const torch::Tensor& source_mask,
+                                    const torch::Tensor& target_mask, int count) {
+  torch::NoGradGuard no_grad;
+  const TrueWarp warp = WarpByTruth(batch);
+  const auto width = batch.source_depth.size(3);
+  const auto height = batch.source_depth.size(2);
+  const auto [pixels, known] = DrawPixels(warp.visible, count);
+  const torch::Tensor index =
+      (pixels.select(2, 1) * static_cast<double>(width) + pixels.select(2, 0)).to(torch::kLong);
+  const torch::Tensor places = warp.pixels.flatten(1, 2).gather(1, index.unsqueeze(2).expand({-1, -1, 2}));
+  Correspondences result;
+  result.source = TurnPixels(pixels, batch.source.angle, width, height);
+  result.target = TurnPixels(places, batch.target.angle, width, height);
+  result.weight = known * OnContent(source_mask, result.source) * OnContent(target_mask, result.target);
+  return result;
+}
+
+// Relative response both ways, of maps (B, C, H, W) on one level of their pyramids.
+torch::Tensor ResponseBothWays(const torch::Tensor& source, const torch::Tensor& target,
+                               const torch::Tensor& source_mask, const torch::Tensor& target_mask,
+                               const Correspondences& pairs, double sigma) {
+  const torch::Tensor forth = RelativeResponseLoss(
+      {SampleMaps(source, pairs.source), target, target_mask, pairs.target, pairs.weight}, sigma);
+  const torch::Tensor back = RelativeResponseLoss(
+      {SampleMaps(target, pairs.target), source, source_mask, pairs.source, pairs.weight}, sigma);
+  return 0.5 * (forth + back);
+}
+
+struct FeatureMaps {
+  torch::Tensor source_map, target_map;
+  torch::Tensor source_descriptor, target_descriptor, far_descriptor;
+  torch::Tensor source_mask, target_mask, far_mask;  // of the turned pictures, at the maps' size
+};
+
+FeatureMaps RunFeatureNetwork(PriorNetworks& networks, const PairBatch& batch) {
+  const torch::Tensor image = torch::cat({batch.source.image, batch.target.image, batch.far_view.image});
+  const torch::Tensor mask = torch::cat({batch.source.mask, batch.target.mask, batch.far_view.mask});
+  const std::vector<torch::Tensor> maps = networks.feature->forward(image, mask);
+  const std::vector<torch::Tensor> map = maps[0].chunk(3);
+  const std::vector<torch::Tensor> descriptor = maps[1].chunk(3);
+  const std::vector<torch::Tensor> half = HalveMask(mask).chunk(3);
+  return {map[0], map[1], descriptor[0], descriptor[1], descriptor[2], half[0], half[1], half[2]};
+}
+
+torch::Tensor HistogramLoss(const FeatureMaps& maps, const LossOptions& options) {
+  const auto pixels = maps.source_mask.size(2) * maps.source_mask.size(3);
+  const torch::Tensor index =
+      torch::randint(pixels, {options.histogram_pixels}, maps.source_mask.options().dtype(torch::kLong));
+  const auto cdf = [&](const torch::Tensor& descriptor, const torch::Tensor& mask) {
+    return SoftCdf(descriptor.flatten(2).index_select(2, index), mask.flatten(1).index_select(1, index),
+                   options.histogram_bins);
+  };
+  return TripletHistogramLoss(cdf(maps.source_descriptor, maps.source_mask),
+                              cdf(maps.target_descriptor, maps.target_mask),
+                              cdf(maps.far_descriptor, maps.far_mask), options.histogram_margin);
+}
+
+void AddFeatureLosses(const FeatureMaps& maps, const PairBatch& batch, const LossOptions& options,
+                      LossTerms& losses) {
+  const Correspondences pairs =
+      DrawCorrespondences(batch, maps.source_mask, maps.target_mask, options.keypoints);
+  losses.Add("response", options.response_weight,
+             ResponseBothWays(maps.source_descriptor, maps.target_descriptor, maps.source_mask,
+                              maps.target_mask, pairs, options.descriptor_sigma));
+  losses.Add("histogram", options.histogram_weight, HistogramLoss(maps, options));
+  // The feature map is asked the same question on every level of its pyramid, more softly: a map whose
+  // true place is the nearest on all of them is one that can be followed downhill.
+  const auto channels = maps.source_map.size(1);
+  const auto source = MakeFeatureLevels(maps.source_map, maps.source_mask, kMapLevels);
+  const auto target = MakeFeatureLevels(maps.target_map, maps.target_mask, kMapLevels);
+  torch::Tensor source_mask = maps.source_mask;
+  torch::Tensor target_mask = maps.target_mask;
+  torch::Tensor sum;
+  for (int level = 0; level < kMapLevels; ++level) {
+    if (level > 0) {
+      source_mask = torch::max_pool2d(source_mask, 2);
+      target_mask = torch::max_pool2d(target_mask, 2);
+    }
+    const auto l = static_cast<size_t>(level);
+    const Correspondences there = {AtLevel(pairs.source, level), AtLevel(pairs.target, level), pairs.weight};
+    const torch::Tensor loss =
+        ResponseBothWays(source[l].slice(1, 0, channels), target[l].slice(1, 0, channels), source_mask,
+                         target_mask, there, options.map_sigma);
+    sum = sum.defined() ? sum + loss : loss;
+  }
+  losses.Add("map", options.map_weight, sum);
+}
+
+// The truth as the turned picture shows it, and where it is known.
+std::pair<torch::Tensor, torch::Tensor> TurnedTruth(const torch::Tensor& depth, const ViewBatch& view) {
+  const torch::Tensor turned = TurnImages(depth, view.angle, true);
+  return {turned, turned.gt(0).to(torch::kFloat) * HalveMask(view.mask)};
+}
+
+}  // namespace
+
+void LossOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("depth_share", depth_share,
+                {.min = -1,
+                 .max = 1,
+                 .help = "share of the mean log ratio that is forgiven; -1 is the paper's formula"});
+  visitor.Field("depth_weight", depth_weight, {.min = 0, .help = "scale-invariant depth"});
+  visitor.Field("span_weight", span_weight, {.min = 0, .help = "depth error that the bases cannot express"});
+  visitor.Field("response_weight", response_weight, {.min = 0, .help = "relative response of descriptors"});
+  visitor.Field("map_weight", map_weight,
+                {.min = 0, .help = "relative response of the feature map on every level"});
+  visitor.Field("histogram_weight", histogram_weight, {.min = 0, .help = "triplet of descriptor histograms"});
+  visitor.Field("flow_weight", flow_weight, {.min = 0, .help = "flow after the alignment"});
+  visitor.Field("adversarial_weight", adversarial_weight,
+                {.min = 0, .help = "depth maps along the alignment against the adversary"});
+  visitor.Field("decorrelation_weight", decorrelation_weight,
+                {.min = 0, .help = "correlation between bases"});
+  visitor.Field("descriptor_sigma", descriptor_sigma,
+                {.min = 0, .help = "sharpness of the descriptors' response"});
+  visitor.Field("map_sigma", map_sigma, {.min = 0, .help = "sharpness of the feature map's response"});
+  visitor.Field("keypoints", keypoints, {.min = 1, .max = 4096, .help = "keypoints per pair"});
+  visitor.Field("histogram_pixels", histogram_pixels,
+                {.min = 1, .max = 5120, .help = "pixels per histogram"});
+  visitor.Field("histogram_bins", histogram_bins, {.min = 2, .max = 1000, .help = "bins of a histogram"});
+  visitor.Field("histogram_margin", histogram_margin, {.min = 0, .help = "margin of the triplet"});
+  visitor.Field("samples", samples, {.min = 32, .max = 5120, .help = "pixels per alignment"});
+  visitor.Field("start_rotation", start_rotation,
+                {.min = 0, .max = 3, .unit = "rad", .help = "random start, up to"});
+  visitor.Field("start_translation", start_translation,
+                {.min = 0, .max = 3, .unit = "median depth", .help = "random start, up to"});
+  visitor.Field("cycle_distance", cycle_distance,
+                {.min = 0, .max = 100, .unit = "px", .help = "of matches for the alignment"});
+}
+
+PriorNetworks::PriorNetworks(const Model& model, const torch::Device& device)
+    : depth(TorchNetwork(model.depth)), feature(TorchNetwork(model.feature)) {
+  depth->Load(model.tensors);
+  feature->Load(model.tensors);
+  depth->to(device);
+  feature->to(device);
+}
+
+std::vector<torch::Tensor> PriorNetworks::Parameters() const {
+  std::vector<torch::Tensor> all = depth->parameters();
+  const std::vector<torch::Tensor> second = feature->parameters();
+  all.insert(all.end(), second.begin(), second.end());
+  return all;
+}
+
+std::map<std::string, Tensor> PriorNetworks::Store() const {
+  std::map<std::string, Tensor> tensors = depth->Store();
+  tensors.merge(feature->Store());
+  return tensors;
+}
+
+torch::Tensor LossTerms::Total() const {
+  torch::Tensor sum;
+  for (const auto& [name, term] : terms) sum = sum.defined() ? sum + term : term;
+  return sum;
+}
+
+std::pair<torch::Tensor, torch::Tensor> DrawPixels(const torch::Tensor& mask, int count) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor flat = mask.flatten(1).gt(0.5).to(mask.dtype());
+  const torch::Tensor order = flat + 0.5 * torch::rand_like(flat);
+  const auto wanted = std::min<int64_t>(count, flat.size(1));
+  const torch::Tensor index = std::get<1>(order.topk(wanted, 1));
+  const auto width = mask.size(3);
+  const torch::Tensor y = torch::floor_divide(index, width);
+  const torch::Tensor x = index - y * width;
+  return {torch::stack({x, y}, 2).to(mask.dtype()), flat.gather(1, index)};
+}
+
+namespace {
+
+PairMaps TurnBack(const std::vector<torch::Tensor>& depth, const FeatureMaps& feature,
+                  const PairBatch& batch) {
+  const torch::Tensor back = -torch::cat({batch.source.angle, batch.target.angle});
+  const auto half = [&](const torch::Tensor& maps) { return TurnImages(maps, back, false).chunk(2); };
+  const auto average = half(depth[0]);
+  const auto bases = half(depth[1]);
+  const auto map = half(torch::cat({feature.source_map, feature.target_map}));
+  const auto descriptor = half(torch::cat({feature.source_descriptor, feature.target_descriptor}));
+  const auto content = half(torch::cat({feature.source_mask, feature.target_mask}).gt(0.5).to(torch::kFloat));
+  const auto whole = [](const torch::Tensor& mask) { return mask.gt(0.99).to(torch::kFloat); };
+  return {average[0],
+          bases[0],
+          average[1],
+          map[0],
+          map[1],
+          descriptor[0],
+          descriptor[1],
+          whole(content[0]) * batch.source_mask,
+          whole(content[1]) * batch.target_mask};
+}
+
+std::vector<torch::Tensor> RunDepthNetwork(PriorNetworks& networks, const PairBatch& batch) {
+  return networks.depth->forward(torch::cat({batch.source.image, batch.target.image}),
+                                 torch::cat({batch.source.mask, batch.target.mask}));
+}
+
+}  // namespace
+
+LossTerms ComputeSeparateLosses(PriorNetworks& networks, const PairBatch& batch, const LossOptions& options) {
+  LossTerms losses;
+  const auto [source_truth, source_valid] = TurnedTruth(batch.source_depth, batch.source);
+  const auto [target_truth, target_valid] =
+      TurnedTruth(batch.target_depth / batch.target_scale.view({-1, 1, 1, 1}), batch.target);
+  const torch::Tensor truth = torch::cat({source_truth, target_truth});
+  const torch::Tensor valid = torch::cat({source_valid, target_valid});
+  const std::vector<torch::Tensor> depth = RunDepthNetwork(networks, batch);
+  losses.Add("depth", options.depth_weight, ScaleInvariantLoss(depth[0], truth, valid, options.depth_share));
+  losses.Add("span", options.span_weight, BasisSpanLoss(depth[0], depth[1], truth, valid));
+  AddFeatureLosses(RunFeatureNetwork(networks, batch), batch, options, losses);
+  return losses;
+}
+
+PairMaps RunNetworks(PriorNetworks& networks, const PairBatch& batch) {
+  return TurnBack(RunDepthNetwork(networks, batch), RunFeatureNetwork(networks, batch), batch);
+}
+
+std::pair<torch::Tensor, torch::Tensor> MatchMaps(const PairMaps& maps, const torch::Tensor& keypoints,
+                                                  double cycle_distance) {
+  torch::NoGradGuard no_grad;
+  const auto width = maps.source_mask.size(3);
+  // The nearest valid pixel of `map` for descriptors (B, K, C).
+  const auto nearest = [&](const torch::Tensor& queries, const torch::Tensor& map,
+                           const torch::Tensor& mask) {
+    const torch::Tensor flat = map.flatten(2);
+    const torch::Tensor affinity = 2 * torch::bmm(queries, flat) - flat.square().sum(1, true);
+    return affinity.masked_fill(mask.flatten(2).lt(0.5), -1e9).argmax(2);
+  };
+  const auto pixels = [&](const torch::Tensor& index) {
+    const torch::Tensor y = torch::floor_divide(index, width);
+    return torch::stack({index - y * width, y}, 2).to(torch::kFloat);
+  };
+  const torch::Tensor there = pixels(
+      nearest(SampleMaps(maps.source_descriptor, keypoints), maps.target_descriptor, maps.target_mask));
+  const torch::Tensor back =
+      pixels(nearest(SampleMaps(maps.target_descriptor, there), maps.source_descriptor, maps.source_mask));
+  const torch::Tensor kept = (back - keypoints).norm(2, 2).le(cycle_distance).to(torch::kFloat);
+  return {there, kept};
+}
+
+AlignmentProblem MakeAlignmentProblem(const PairMaps& maps, const PairBatch& batch,
+                                      const LossOptions& options, int levels) {
+  const auto width = maps.average.size(3);
+  const auto height = maps.average.size(2);
+  AlignmentProblem problem;
+  const torch::Tensor inner = Erode(maps.source_mask, kErosion);
+  const auto [pixels, weight] = DrawPixels(inner, options.samples);
+  problem.weight = weight;
+  problem.camera = batch.camera;
+  problem.average = SampleMaps(maps.average, pixels).squeeze(2);
+  problem.bases = SampleMaps(maps.bases, pixels);
+  const auto source = MakeFeatureLevels(maps.source_map, maps.source_mask, levels);
+  problem.target_features = MakeFeatureLevels(maps.target_map, maps.target_mask, levels);
+  const auto channels = maps.source_map.size(1);
+  for (int level = 0; level < levels; ++level) {
+    problem.source_features.push_back(
+        SampleMaps(source[static_cast<size_t>(level)].slice(1, 0, channels), AtLevel(pixels, level)));
+  }
+  const torch::Tensor rays =
+      MakeRays(batch.camera, width, height).transpose(1, 2).view({-1, 3, height, width});
+  problem.rays = SampleMaps(rays, pixels);
+  problem.target_mask = maps.target_mask;
+  {
+    torch::NoGradGuard no_grad;
+    problem.target_known = batch.target_depth.gt(0).to(torch::kFloat) * maps.target_mask;
+    problem.target_depth = WithGradients(batch.target_depth, problem.target_known);
+    const auto [keypoints, usable] = DrawPixels(inner, options.keypoints);
+    const auto [places, kept] = MatchMaps(maps, keypoints, options.cycle_distance);
+    const torch::Tensor depth = SampleMaps(batch.target_depth, places);
+    problem.match_weight = usable * kept * depth.squeeze(2).gt(0).to(torch::kFloat);
+    problem.match_points = depth * SampleMaps(rays, places);
+    problem.match_rays = SampleMaps(rays, keypoints);
+    const torch::Tensor square = (maps.average.square() * maps.source_mask).flatten(1).sum(1);
+    problem.mean_square = square / maps.source_mask.flatten(1).sum(1).clamp_min(1);
+    problem.match_average = keypoints;  // replaced below, with its gradient
+  }
+  const torch::Tensor keypoints = problem.match_average;
+  problem.match_average = SampleMaps(maps.average, keypoints).squeeze(2);
+  problem.match_bases = SampleMaps(maps.bases, keypoints);
+  return problem;
+}
+
+torch::Tensor ComposeDepth(const torch::Tensor& average, const torch::Tensor& bases,
+                           const AlignmentState& state) {
+  const torch::Tensor code = state.code.unsqueeze(2).unsqueeze(3);
+  return torch::exp(state.log_scale).view({-1, 1, 1, 1}) * (average + (bases * code).sum(1, true));
+}
+
+namespace {
+
+// The estimated flow as pixels in the target, (B, H·W, 2), and where depth is positive.
+std::pair<torch::Tensor, torch::Tensor> WarpByEstimate(const torch::Tensor& camera,
+                                                       const torch::Tensor& depth,
+                                                       const AlignmentState& state) {
+  const torch::Tensor rays = MakeRays(camera, depth.size(3), depth.size(2));
+  const torch::Tensor points =
+      torch::matmul(rays * depth.flatten(1).unsqueeze(2), state.rotation.transpose(1, 2)) +
+      state.translation.unsqueeze(1);
+  const torch::Tensor positive = (depth.flatten(1).gt(1e-3) * points.select(2, 2).gt(1e-3)).to(depth.dtype());
+  return {ProjectPoints(camera, points), positive};
+}
+
+torch::Tensor StartOverlap(const PairBatch& batch, const PairMaps& maps, const AlignmentState& state) {
+  const auto [pixels, positive] = WarpByEstimate(batch.camera, batch.source_depth, state);
+  const torch::Tensor content = (maps.source_mask * batch.source_depth.gt(0).to(torch::kFloat)).flatten(1);
+  const torch::Tensor seen = OnContent(maps.target_mask, pixels) * positive * content;
+  return seen.sum(1) / content.sum(1).clamp_min(1);
+}
+
+}  // namespace
+
+AlignmentState DrawStart(const PairMaps& maps, const PairBatch& batch, const LossOptions& options) {
+  constexpr double kStartOverlap = 0.4;
+  torch::NoGradGuard no_grad;
+  const auto pairs = batch.Size();
+  const auto floats = batch.camera.options();
+  AlignmentState truth;
+  truth.rotation = batch.rotation;
+  truth.translation = batch.translation;
+  const auto mean = [&](const torch::Tensor& depth, const torch::Tensor& valid) {
+    return (depth * valid).flatten(1).sum(1) / valid.flatten(1).sum(1).clamp_min(1);
+  };
+  const torch::Tensor known = batch.target_depth.gt(0).to(torch::kFloat) * maps.target_mask;
+  truth.log_scale = torch::log(mean(batch.target_depth, known).clamp_min(1e-3)) -
+                    torch::log(mean(maps.average, maps.source_mask).clamp_min(1e-3));
+  truth.code = torch::zeros({pairs, maps.bases.size(1)}, floats);
+  const auto direction = [&] {
+    const torch::Tensor v = torch::randn({pairs, 3}, floats);
+    return v / v.norm(2, 1, true).clamp_min(1e-6);
+  };
+  const torch::Tensor move = options.start_translation * torch::rand({pairs, 1}, floats) * direction();
+  const torch::Tensor turn = options.start_rotation * torch::rand({pairs, 1}, floats) * direction();
+  const torch::Tensor rest = torch::zeros({pairs, 1 + truth.code.size(1)}, floats);
+  // The full displacement where the overlap allows it, less otherwise.
+  AlignmentState start = truth;
+  torch::Tensor found = torch::zeros({pairs}, floats).gt(0.5);
+  for (const double share : {1.0, 0.7, 0.45, 0.2}) {
+    const AlignmentState tried = RetractState(truth, torch::cat({share * move, share * turn, rest}, 1));
+    const torch::Tensor take = found.logical_not() * StartOverlap(batch, maps, tried).ge(kStartOverlap);
+    start.rotation = torch::where(take.view({-1, 1, 1}), tried.rotation, start.rotation);
+    start.translation = torch::where(take.view({-1, 1}), tried.translation, start.translation);
+    found = found.logical_or(take);
+  }
+  return start;
+}
+
+torch::Tensor ComputeFlowError(const PairBatch& batch, const torch::Tensor& depth,
+                               const AlignmentState& state) {
+  torch::NoGradGuard no_grad;
+  const TrueWarp truth = WarpByTruth(batch);
+  const auto [pixels, positive] = WarpByEstimate(batch.camera, depth, state);
+  const torch::Tensor valid = truth.visible.flatten(1);
+  const torch::Tensor distance = (pixels - truth.pixels.flatten(1, 2)).norm(2, 2).clamp_max(100.0);
+  return (torch::where(positive.gt(0), distance, torch::full_like(distance, 100.0)) * valid).sum(1) /
+         valid.sum(1).clamp_min(1);
+}
+
+JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discriminator, const PairBatch& batch,
+                               const LossOptions& options, const AlignmentOptions& alignment) {
+  JointOutput output;
+  LossTerms& losses = output.losses;
+  const FeatureMaps features = RunFeatureNetwork(networks, batch);
+  const PairMaps maps = TurnBack(RunDepthNetwork(networks, batch), features, batch);
+  const int levels = static_cast<int>(alignment.level_weights.size());
+  AlignmentProblem problem = MakeAlignmentProblem(maps, batch, options, levels);
+  const AlignmentState start = DrawStart(maps, batch, options);
+  problem.scale_goal = start.log_scale;
+  const AlignmentResult result = AlignPairs(problem, start, alignment);
+
+  const torch::Tensor valid = batch.source_depth.gt(0).to(torch::kFloat) * maps.source_mask;
+  const torch::Tensor target_valid = batch.target_depth.gt(0).to(torch::kFloat) * maps.target_mask;
+  const torch::Tensor final_depth = ComposeDepth(maps.average, maps.bases, result.state);
+  const auto depth_loss = [&](const torch::Tensor& depth, const torch::Tensor& truth,
+                              const torch::Tensor& where) {
+    return ScaleInvariantLoss(depth, truth, where, options.depth_share);
+  };
+  const torch::Tensor target_truth = batch.target_depth / batch.target_scale.view({-1, 1, 1, 1});
+  losses.Add("depth", options.depth_weight,
+             0.375 * depth_loss(maps.average, batch.source_depth, valid) +
+                 0.25 * depth_loss(maps.target_average, target_truth, target_valid));
+  losses.Add("aligned", 0.375 * options.depth_weight,
+             ScaleInvariantLoss(final_depth, batch.source_depth, valid, 1.0));
+  losses.Add("span", 0.25 * options.span_weight,
+             BasisSpanLoss(maps.average, maps.bases, batch.source_depth, valid));
+  losses.Add("decorrelation", options.decorrelation_weight, DecorrelationLoss(maps.bases, valid));
+
+  const TrueWarp truth = WarpByTruth(batch);
+  const auto [pixels, positive] = WarpByEstimate(batch.camera, final_depth, result.state);
+  const auto width = static_cast<double>(maps.average.size(3));
+  const auto height = static_cast<double>(maps.average.size(2));
+  // A pair that went astray pulls no harder than one that is a picture's width off.
+  const torch::Tensor bounded =
+      torch::stack(
+          {pixels.select(2, 0).clamp(-width, 2 * width), pixels.select(2, 1).clamp(-height, 2 * height)}, 1)
+          .view({batch.Size(), 2, maps.average.size(2), -1});
+  const torch::Tensor grid =
+      MakeRays(torch::tensor({1.0, 1.0, 0.0, 0.0}, batch.camera.options()).expand_as(batch.camera),
+               maps.average.size(3), maps.average.size(2))
+          .slice(2, 0, 2)
+          .transpose(1, 2)
+          .view_as(bounded);
+  const torch::Tensor seen = truth.visible * maps.source_mask * positive.view_as(truth.visible);
+  losses.Add("flow", options.flow_weight,
+             FlowLoss(bounded - grid, truth.pixels.permute({0, 3, 1, 2}) - grid, seen));
+
+  AddFeatureLosses(features, batch, options, losses);
+
+  {
+    torch::NoGradGuard no_grad;
+    output.picture =
+        torch::avg_pool2d(TurnImages(batch.source.image, -batch.source.angle, false), 2) * maps.source_mask;
+    output.real = batch.source_depth * valid;
+  }
+  const auto normalised = [&](const torch::Tensor& depth) {
+    const torch::Tensor shown = torch::relu(depth) * valid;
+    return shown / (shown.flatten(1).amax(1).view({-1, 1, 1, 1}) + 1e-4);
+  };
+  output.real = normalised(output.real);
+  output.estimates.push_back(normalised(maps.average));
+  for (size_t i = result.steps.size() / 2; i < result.steps.size();
+       i += std::max<size_t>(1, result.steps.size() / 2))
+    output.estimates.push_back(normalised(ComposeDepth(maps.average, maps.bases, result.steps[i])));
+  output.estimates.push_back(normalised(final_depth));
+  if (options.adversarial_weight > 0) {
+    torch::Tensor sum;
+    for (const torch::Tensor& estimate : output.estimates) {
+      const torch::Tensor loss = GeneratorLoss(discriminator->forward(output.picture, estimate));
+      sum = sum.defined() ? sum + loss : loss;
+    }
+    losses.Add("adversarial", options.adversarial_weight / static_cast<double>(output.estimates.size()), sum);
+  }
+  output.flow_error = ComputeFlowError(batch, final_depth, result.state);
+  return output;
+}
+
+torch::Tensor ComputeDiscriminatorLoss(Discriminator& discriminator, const JointOutput& output) {
+  const torch::Tensor on_real = discriminator->forward(output.picture, output.real);
+  torch::Tensor sum;
+  for (const torch::Tensor& estimate : output.estimates) {
+    const torch::Tensor loss =
+        DiscriminatorLoss(on_real, discriminator->forward(output.picture, estimate.detach()));
+    sum = sum.defined() ? sum + loss : loss;
+  }
+  return sum / static_cast<double>(output.estimates.size());
+}
+
+}  // namespace lumen

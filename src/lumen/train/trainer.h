@@ -1,0 +1,65 @@
+// A whole training, made of calls that may each be short: what one leaves behind, the next resumes.
+#pragma once
+
+#include <filesystem>
+
+#include "lumen/train/pair_batch.h"
+#include "lumen/train/sim_clips.h"
+#include "lumen/train/stages.h"
+
+namespace lumen {
+
+struct TrainOptions {
+  std::string out;      // folder for checkpoints, curves and the model
+  std::string data;     // recordings with truth, separated by commas; none: the simulator
+  std::string init;     // a model to start from; none: random weights
+  bool resume = false;  // go on where the folder's checkpoint stands
+  std::string device = "auto";
+  int seed = 1;
+  int steps = 0;             // in all; 0: as many as the minutes allow
+  double minutes = 0;        // in all
+  double call_minutes = 0;   // this call ends after so many; 0: with the training
+  int call_steps = 0;        // likewise in steps
+  double first_stage = 0.5;  // share of the training; the rest is stage 2
+  int batch = 48;            // pairs per step
+  int joint_batch = 48;      // in stage 2
+  double rate = 1e-3;
+  double joint_rate = 3e-4;
+  double adversary_rate = 3e-4;
+  int warm_up = 100;  // steps
+  double weight_decay = 1e-4;
+  double clip_norm = 5;
+  int threads = 0;             // that make clips; 0: all cores but one
+  int ring = 1500;             // clips kept on the device
+  int first_scenes = 48;       // made before the first step
+  double scenes_per_step = 0;  // new scenes per step; 0: whatever is ready (needs minutes)
+  int log_every = 20;
+  double validate_minutes = 1.5;
+  int validate_steps = 0;  // instead of minutes
+  double save_minutes = 2;
+  int validation_scenes = 16;
+  int validation_pairs = 96;
+  bool tiny = false;  // networks a few channels wide: to try out and to test
+  AugmentationOptions augmentation;
+  SimClipOptions sim;
+  LossOptions losses;
+  AlignmentOptions alignment;
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+struct TrainSummary {
+  int64_t step = 0;
+  double seconds = 0;
+  bool finished = false;     // false: this call ended before the training did
+  double final_loss = 0;     // mean over the last logged steps
+  double waiting_share = 0;  // of the time, for clips
+};
+
+// Throws InputError for bad options, data or checkpoints, and for a device that is out of memory.
+TrainSummary Train(const TrainOptions& options);
+
+// Asks a running training to save and return after its current step; safe in a signal handler.
+void RequestTrainingStop();
+
+}  // namespace lumen

@@ -1,0 +1,256 @@
+// Studies with cells that stand in for SLAM: what is run, what is kept, what is refused, what is written.
+#include "lumen/apps/study.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "tests/command.h"
+#include "tests/eval_world.h"
+
+namespace lumen {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StudyTest : public ::testing::Test {
+ protected:
+  StudyTest() {
+    for (const char* name : {"one", "two", "three"}) WriteTruth(folder_.Path() / name);
+    options_.out = folder_.Path() / "out";
+    options_.jobs = 2;
+  }
+
+  std::vector<StudyCell> Cells() const {
+    std::vector<StudyCell> cells;
+    for (const char* variant : {"full", "worse"})
+      for (const char* name : {"one", "two", "three"})
+        cells.push_back({variant, name, folder_.Path() / name, {StrCat("a.b=", variant)}, {}});
+    return cells;
+  }
+
+  // A run with the truth's poses and noise that depends on the variant.
+  RunCell Fake() {
+    return [this](const StudyCell& cell, const fs::path& out) {
+      ++runs_;
+      WriteRun(out, cell.variant == "full" ? 0.1 : 1.0, cell.sequence.size() + cell.sequence[0]);
+    };
+  }
+
+  std::string FaultOf(const std::vector<StudyCell>& cells) {
+    try {
+      RunStudy("study", cells, options_, Fake());
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  TemporaryFolder folder_;
+  StudyOptions options_;
+  std::atomic<int> runs_ = 0;
+};
+
+TEST_F(StudyTest, EveryCellIsRunOnceAndGraded) {
+  const Study study = RunStudy("study", Cells(), options_, Fake());
+  EXPECT_EQ(runs_, 6);
+  EXPECT_EQ(study.entries.size(), 6U);
+  EXPECT_EQ(study.variants, (std::vector<std::string>{"full", "worse"}));
+  const auto full = SummariseMetric(study, "full", "ate_trans");
+  const auto worse = SummariseMetric(study, "worse", "ate_trans");
+  ASSERT_TRUE(full && worse);
+  EXPECT_EQ(full->values.size(), 3U);
+  EXPECT_NEAR(full->mean, 0.17, 0.06);  // √3 of the noise per axis
+  EXPECT_NEAR(worse->mean, 1.7, 0.6);
+  EXPECT_NEAR(SummariseMetric(study, "full", "ard_frame")->mean, 0, 1e-6);
+}
+
+TEST_F(StudyTest, FinishedCellsAreNotRunAgain) {
+  const Study first = RunStudy("study", Cells(), options_, Fake());
+  fs::remove(options_.out / "cells" / "worse" / "two" / "cell.json");  // as if killed in this cell
+  const Study second = RunStudy("study", Cells(), options_, Fake());
+  EXPECT_EQ(runs_, 7);
+  EXPECT_EQ(FormatMarkdown(first), FormatMarkdown(second));
+}
+
+TEST_F(StudyTest, TheNumberOfJobsDoesNotMatter) {
+  const std::string two = FormatMarkdown(RunStudy("study", Cells(), options_, Fake()));
+  options_.out = folder_.Path() / "again";
+  options_.jobs = 1;
+  EXPECT_EQ(FormatMarkdown(RunStudy("study", Cells(), options_, Fake())), two);
+}
+
+TEST_F(StudyTest, AFailedCellIsSaidAndTriedAgain) {
+  const RunCell broken = [this](const StudyCell& cell, const fs::path& out) {
+    if (cell.sequence == "two") throw InputError("the run ended with code 70");
+    Fake()(cell, out);
+  };
+  const Study study = RunStudy("study", Cells(), options_, broken);
+  EXPECT_EQ(runs_, 4);
+  EXPECT_EQ(FindEntry(study, "full", "two")->failure, "the run ended with code 70");
+  EXPECT_EQ(SummariseMetric(study, "full", "ate_trans")->values.size(), 2U);
+  EXPECT_NE(FormatMarkdown(study).find("failed: the run ended with code 70"), std::string::npos);
+  RunStudy("study", Cells(), options_, Fake());
+  EXPECT_EQ(runs_, 6);
+}
+
+TEST_F(StudyTest, OtherSettingsAreRefusedUnlessRunAgain) {
+  RunStudy("study", Cells(), options_, Fake());
+  std::vector<StudyCell> changed = Cells();
+  changed[1].settings = {"a.b=other"};
+  EXPECT_NE(FaultOf(changed).find("other settings"), std::string::npos);
+  EXPECT_EQ(runs_, 6);
+  options_.rerun = true;
+  RunStudy("study", changed, options_, Fake());
+  EXPECT_EQ(runs_, 7);
+}
+
+TEST_F(StudyTest, AnotherVersionIsRefusedRunAgainOrSaid) {
+  RunStudy("study", Cells(), options_, Fake());
+  const fs::path file = options_.out / "cells" / "full" / "one" / "cell.json";
+  Json record = Json::Load(file);
+  record["version"] = "0.0.1 old";
+  WriteFileAtomically(file, record.Dump());
+  EXPECT_NE(FaultOf(Cells()).find("0.0.1 old"), std::string::npos);
+  options_.allow_mixed_versions = true;
+  const Study mixed = RunStudy("study", Cells(), options_, Fake());
+  ASSERT_EQ(mixed.notes.size(), 1U);
+  EXPECT_NE(mixed.notes[0].find("0.0.1 old"), std::string::npos);
+  EXPECT_EQ(runs_, 6);
+  options_.allow_mixed_versions = false;
+  options_.rerun = true;
+  EXPECT_TRUE(RunStudy("study", Cells(), options_, Fake()).notes.empty());
+  EXPECT_EQ(runs_, 7);
+}
+
+TEST_F(StudyTest, ACellGivenTwiceIsRefused) {
+  std::vector<StudyCell> cells = Cells();
+  cells.push_back(cells[0]);
+  EXPECT_NE(FaultOf(cells).find("given twice"), std::string::npos);
+  EXPECT_EQ(runs_, 0);
+}
+
+TEST_F(StudyTest, TheReportIsWrittenInEveryForm) {
+  const Study study = RunStudy("study", Cells(), options_, Fake());
+  const auto figures = CollectFigures(study, "full", options_.out);
+  EXPECT_EQ(figures.size(), 6U);  // path and errors of three sequences
+  WriteStudy(study, options_.out, figures);
+  for (const char* name : {"study.md", "study.csv", "study.json", "study.html", "boxes.svg"})
+    EXPECT_GT(fs::file_size(options_.out / name), 200U) << name;
+  EXPECT_EQ(Json::Load(options_.out / "study.json").At("cells").AsArray().size(), 6U);
+}
+
+// From here on the program itself.
+class StudyCli : public StudyTest {
+ protected:
+  std::string Path(const char* name) const { return (folder_.Path() / name).string(); }
+
+  void ExpectFault(const std::string& line, const std::string& text) {
+    const CommandResult result = RunCommand("lumen -q " + line);
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+  }
+};
+
+TEST_F(StudyCli, CompareLaysSystemsSideBySide) {
+  for (const char* name : {"one", "two", "three"}) {
+    WriteRun(folder_.Path() / "a" / name, 0.05, name[1]);
+    const fs::path run = WriteRun(folder_.Path() / "source" / name, 0.5, name[0]);
+    fs::create_directories(folder_.Path() / "b");
+    fs::copy(run / run_file::kFrames, folder_.Path() / "b" / (std::string(name) + ".tum"));
+  }
+  const std::string truths = StrCat(" --truth ", Path("one"), " ", Path("two"), " ", Path("three"));
+  const CommandResult result =
+      RunCommand(StrCat("lumen study compare --system ours=", Path("a"), " --system theirs=", Path("b"),
+                        truths, " --out ", Path("report")));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("| ours |"), std::string::npos);
+  const Json json = Json::Load(folder_.Path() / "report" / "study.json");
+  const Json& theirs = json.At("variants").AsArray()[1].At("metrics");
+  EXPECT_EQ(theirs.At("ate_trans").At("count").AsInteger(), 3);
+  EXPECT_NE(theirs.At("ate_trans").Find("p"), nullptr);
+  // Their poses are every frame's, ours every other's: seven of our keyframes are fourteen frames.
+  EXPECT_NEAR(theirs.At("rpe_step_seconds").At("mean").AsDouble(), 14 / 30.0, 1e-6);
+  EXPECT_EQ(theirs.Find("ard_frame"), nullptr);
+}
+
+TEST_F(StudyCli, CompareRefusesRunsOfDifferentVersions) {
+  WriteRun(folder_.Path() / "a" / "one");
+  WriteRun(folder_.Path() / "b" / "one");
+  std::ofstream(folder_.Path() / "b" / "one" / run_file::kSummary)
+      << R"({"depth_scale": 100, "version": "2", "finished": true})";
+  const std::string line = StrCat("study compare --system a=", Path("a"), " --system b=", Path("b"),
+                                  " --truth ", Path("one"), " --out ", Path("report"));
+  ExpectFault(line, "different versions of Lumen: 1, 2");
+  EXPECT_FALSE(fs::exists(folder_.Path() / "report"));
+  const CommandResult allowed = RunCommand("lumen -q " + line + " --allow-mixed-versions");
+  EXPECT_EQ(allowed.code, 0) << allowed.err;
+  EXPECT_NE(allowed.out.find("different versions"), std::string::npos);
+}
+
+TEST_F(StudyCli, CompareFaults) {
+  ExpectFault(StrCat("study compare --system a --truth ", Path("one"), " --out ", Path("r")), "NAME=FOLDER");
+  ExpectFault(StrCat("study compare --system a=/nowhere --truth ", Path("one"), " --out ", Path("r")),
+              "/nowhere");
+}
+
+TEST_F(StudyCli, ARunThatFailsIsReportedAndEndsWithTwo) {
+  const std::string line =
+      StrCat("study suite ", Path("one"), " --out ", Path("s"), " --run-arg=--no-such-option");
+  ExpectFault(line, "1 of 1 cells failed");
+  EXPECT_NE(ReadFile(folder_.Path() / "s" / "study.md").find("one, lumen: failed"), std::string::npos);
+  EXPECT_TRUE(fs::exists(folder_.Path() / "s" / "cells" / "lumen" / "one" / "log.txt"));
+}
+
+TEST_F(StudyCli, SequencesMustExistAndHaveNamesOfTheirOwn) {
+  ExpectFault(StrCat("study suite /nowhere --out ", Path("s")), "/nowhere");
+  ExpectFault(StrCat("study suite ", Path("one"), " ", Path("one"), "/ --out ", Path("s")), "same name");
+  ExpectFault(StrCat("study suite --subjects nasal-99 --out ", Path("s")), "nasal-99");
+}
+
+TEST_F(StudyCli, TheSuiteIsSimulatedOnce) {
+  const std::string line = StrCat("lumen study ablation --subjects nasal-1 --frames 2 --size 32x32 --out ",
+                                  Path("s"), " --run-arg=--no-such-option");
+  EXPECT_NE(RunCommand(line).err.find("6 of 6 cells failed"), std::string::npos);
+  const fs::path sequence = folder_.Path() / "s" / "data" / "nasal-1";
+  ASSERT_TRUE(fs::exists(sequence / "sequence.toml"));
+  const auto written = fs::last_write_time(sequence / "sequence.toml");
+  RunCommand(line);
+  EXPECT_EQ(fs::last_write_time(sequence / "sequence.toml"), written);
+  ExpectFault(StrCat("study suite --subjects nasal-1 --frames 3 --size 32x32 --out ", Path("s")),
+              "another --data");
+}
+
+TEST_F(StudyCli, FoldsOfThePaperAsAnExampleAndFaultsInFolds) {
+  const CommandResult example = RunCommand("lumen study cross-subject --example");
+  EXPECT_EQ(example.code, 0) << example.err;
+  EXPECT_NE(example.out.find("[fold-4]"), std::string::npos);
+  const auto fault = [&](const std::string& text, const std::string& message) {
+    std::ofstream(folder_.Path() / "folds.toml") << text;
+    ExpectFault(StrCat("study cross-subject ", Path("folds.toml"), " --out ", Path("s")), message);
+  };
+  fault(example.out, "fold-1.safetensors");  // which is not there
+  fault("[a]\ntest = [\"one\"]\n", "has no model");
+  fault("[a]\nmodel = \"m\"\n", "has no test");
+  fault("[a]\nmodel = \"m\"\ntests = [\"one\"]\n", "unknown key");
+  fault("", "holds no folds");
+}
+
+TEST_F(StudyCli, CrossSubjectPoolsItsFolds) {
+  std::ofstream(folder_.Path() / "m1") << "weights";
+  std::ofstream(folder_.Path() / "m2") << "other weights";
+  std::ofstream(folder_.Path() / "folds.toml") << "[a]\nmodel = \"m1\"\ntest = [\"one\", \"two\"]\n"
+                                                  "[b]\nmodel = \"m2\"\ntest = [\"two\", \"three\"]\n";
+  ExpectFault(
+      StrCat("study cross-subject ", Path("folds.toml"), " --out ", Path("s"), " --run-arg=--no-such-option"),
+      "4 of 4 cells failed");
+  const std::string text = ReadFile(folder_.Path() / "s" / "study.md");
+  for (const char* row : {"| all folds |", "| a |", "| b |"})
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+}
+
+}  // namespace
+}  // namespace lumen
