@@ -109,6 +109,7 @@ int RunApp(int argc, const char* const* argv) {
   AddSimulateCommand(app);
   AddConvertCommand(app);
   AddConfigCommand(app);
+  AddRunCommand(app);
   AddPredictCommand(app);
   AddEvalCommand(app);
   AddStudyCommand(app);
@@ -116,6 +117,8 @@ int RunApp(int argc, const char* const* argv) {
   AddVocabularyCommand(app);
   try {
     return ParseAndRun(app, argc, argv);
+  } catch (const ExitRequest& request) {
+    return request.code;
   } catch (const InputError& error) {
     return Report(error.what(), kBadInput);
   } catch (const OutputError& error) {

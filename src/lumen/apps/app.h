@@ -18,6 +18,7 @@ void AddConvertCommand(CLI::App& app);
 void AddEvalCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
+void AddRunCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
 void AddStudyCommand(CLI::App& app);
 void AddVocabularyCommand(CLI::App& app);
@@ -41,6 +42,11 @@ struct PixelSize {
   int width = 0, height = 0;
 };
 PixelSize ParsePixelSize(const std::string& text);
+
+// Thrown by a command that did its work but wants another exit code than 0.
+struct ExitRequest {
+  int code = 0;
+};
 
 // Exit codes: 0 good, 2 bad usage or input, 3 output cannot be written, 70 a bug of ours.
 int RunApp(int argc, const char* const* argv);

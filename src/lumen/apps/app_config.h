@@ -2,20 +2,20 @@
 #pragma once
 
 #include "lumen/base/config.h"
-#include "lumen/geometry/registration.h"
 #include "lumen/io/rectifier.h"
+#include "lumen/slam/slam_options.h"
 
 namespace lumen {
 
 struct AppConfig {
   std::string model;  // path of the weights; empty: look in the usual places
   RectifierOptions view;
-  RegistrationOptions registration;
+  SlamOptions slam;
 
   void Describe(ConfigVisitor& visitor) {
     visitor.Field("model", model, {.help = "path of the weights; empty: look in the usual places"});
     visitor.Group("view", view);
-    visitor.Group("registration", registration);
+    slam.Describe(visitor);
   }
 };
 

@@ -21,4 +21,11 @@ std::optional<fs::path> FindModel(const fs::path& given) {
   return std::nullopt;
 }
 
+std::optional<fs::path> FindVocabulary(const fs::path& model) {
+  fs::path path = model;
+  path.replace_extension(".vocabulary.safetensors");
+  if (!fs::exists(path)) return std::nullopt;
+  return path;
+}
+
 }  // namespace lumen

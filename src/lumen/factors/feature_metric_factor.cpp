@@ -8,6 +8,10 @@ namespace lumen {
 
 void FeatureMetricOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("level_weights", level_weights, {.min = 0, .help = "weight of each level, finest first"});
+  visitor.Field("robust", robust,
+                {.min = 0,
+                 .max = 100,
+                 .help = "share of the features' variance beyond which a difference counts less; 0: never"});
   visitor.Field("exact_derivative", exact_derivative,
                 {.help = "derivative of the bilinear interpolant instead of sampled central differences"});
   visitor.Field("plain", plain, {.help = "use the plain double-precision kernel"});
@@ -32,6 +36,9 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
               "more level weights than levels");
   LUMEN_CHECK(source_->FeatureChannels() == target_->features.levels[0].FeatureChannels());
   std::copy(options.level_weights.begin(), options.level_weights.end(), problem_.level_weights.begin());
+  double weights = 0;
+  for (const double weight : options.level_weights) weights += weight;
+  problem_.robust_threshold = options.robust * weights * source_->feature_variance;
   problem_.source = source_.get();
   problem_.target = target_.get();
   problem_.exact_derivative = options.exact_derivative;

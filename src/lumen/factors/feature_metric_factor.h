@@ -12,8 +12,11 @@ namespace lumen {
 
 struct FeatureMetricOptions {
   std::vector<double> level_weights{10, 9, 8, 7};  // finest first; as many levels as weights
-  bool exact_derivative = false;                   // see FmProblem
-  bool plain = false;                              // the double-precision kernel
+  // Beyond this share of the features' own variance a sample's difference counts less and less (Cauchy):
+  // what is hidden in the target differs by about twice the variance. 0: plain squares, as the paper.
+  double robust = 0;
+  bool exact_derivative = false;  // see FmProblem
+  bool plain = false;             // the double-precision kernel
   int threads = 1;
 
   void Describe(ConfigVisitor& visitor);

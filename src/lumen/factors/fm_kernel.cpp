@@ -64,6 +64,15 @@ void LevelResidual(const FmProblem& problem, int sample, int level, const Eigen:
   }
 }
 
+// δ ln(1 + e / δ) and its derivative; e itself where there is no threshold.
+struct RobustValue {
+  double value, weight;
+};
+RobustValue CauchyOf(double squared, double threshold) {
+  if (threshold <= 0) return {squared, 1};
+  return {threshold * std::log1p(squared / threshold), 1 / (1 + squared / threshold)};
+}
+
 // All levels of one sample, one after the other.
 void SampleResidual(const FmProblem& problem, int sample, const Eigen::Vector2d& uv,
                     Eigen::VectorXd& residual, Eigen::MatrixXd& by_uv) {
@@ -87,10 +96,13 @@ PairSystem SumFmPlain(const FmProblem& problem, const PairState& state, SampleRa
     const auto motion = ComputeMotion(problem, state, sample);
     if (!motion) continue;
     SampleResidual(problem, sample, motion->uv, residual, by_uv);
+    const double squared = residual.squaredNorm();
+    const RobustValue robust = CauchyOf(squared, problem.robust_threshold);
     if (with_derivatives) {
-      sum.Add(residual, by_uv * motion->uv_by_unknowns, 1.0);
+      sum.Add(residual, by_uv * motion->uv_by_unknowns, robust.weight);
+      sum.error += 0.5 * (robust.value - robust.weight * squared);
     } else {
-      sum.error += 0.5 * residual.squaredNorm();
+      sum.error += 0.5 * robust.value;
       ++sum.count;
     }
   }

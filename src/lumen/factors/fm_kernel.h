@@ -20,6 +20,9 @@ struct FmProblem {
   int levels = 0;
   bool exact_derivative = false;  // of the bilinear interpolant, instead of sampled central differences
   bool source_code_is_free = false;
+  // Squared residual (of a sample, over all levels and channels) beyond which it counts less and less:
+  // Cauchy's loss. 0: plain squares.
+  double robust_threshold = 0;
   // The samples' depths, where no variable moves them (tracking); otherwise empty. Only the tuned kernel
   // looks at it.
   std::span<const double> fixed_depths = {};

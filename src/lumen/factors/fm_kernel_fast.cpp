@@ -27,6 +27,19 @@ struct Level {
 struct Contractions {
   float e[kWarpBlock], hu[kWarpBlock], hv[kWarpBlock], muu[kWarpBlock], muv[kWarpBlock], mvv[kWarpBlock];
 
+  // Cauchy's loss: what lies beyond the threshold counts less and less.
+  void Soften(int count, float threshold) {
+    for (int k = 0; k < count; ++k) {
+      const float weight = 1.0F / (1.0F + e[k] / threshold);
+      e[k] = threshold * std::log1p(e[k] / threshold);
+      hu[k] *= weight;
+      hv[k] *= weight;
+      muu[k] *= weight;
+      muv[k] *= weight;
+      mvv[k] *= weight;
+    }
+  }
+
   void Pad(int count) {
     for (int k = count; k < (count + 3) / 4 * 4; ++k) e[k] = hu[k] = hv[k] = muu[k] = muv[k] = mvv[k] = 0;
   }
@@ -251,6 +264,7 @@ PairSystem SumSystem(const FmProblem& problem, const PairState& state, SampleRan
   Eigen::Matrix<double, kWidth, kWidth> hessian = Eigen::Matrix<double, kWidth, kWidth>::Zero();
   Eigen::Matrix<double, 8, 8> pose_hessian = Eigen::Matrix<double, 8, 8>::Zero();
   PairSystem sum(kWidth);
+  const auto threshold = static_cast<float>(problem.robust_threshold);
   const BlockWarper warper(*problem.source, *problem.target->view, state, problem.fixed_depths);
   WarpBlock block;
   Contractions contractions;
@@ -259,6 +273,7 @@ PairSystem SumSystem(const FmProblem& problem, const PairState& state, SampleRan
     warper.Warp({begin, std::min(begin + kWarpBlock, range.end)}, block);
     fast.FindAllCells(block);
     for (int i = 0; i < block.count; ++i) Contract<kExact>(fast, block.sample[i], i, contractions);
+    if (threshold > 0) contractions.Soften(block.count, threshold);
     contractions.Pad(block.count);
     FillRows<kWidth>(problem, block, contractions, scale, rows);
     rows.Flush(block.count, hessian.data(), pose_hessian.data(), sum.b.data());
@@ -275,6 +290,7 @@ PairSystem SumSystem(const FmProblem& problem, const PairState& state, SampleRan
 PairSystem SumError(const FmProblem& problem, const PairState& state, SampleRange range) {
   FastProblem fast(problem);
   PairSystem sum(kCodes + (problem.source_code_is_free ? kBases : 0));
+  const auto threshold = static_cast<float>(problem.robust_threshold);
   const BlockWarper warper(*problem.source, *problem.target->view, state, problem.fixed_depths);
   WarpBlock block;
   for (int begin = range.begin; begin < range.end; begin += kWarpBlock) {
@@ -282,7 +298,8 @@ PairSystem SumError(const FmProblem& problem, const PairState& state, SampleRang
     fast.FindAllCells(block);
     float error = 0;
     for (int i = 0; i < block.count; ++i) {
-      error += SampleError(fast, block.sample[i], i);
+      const float e = SampleError(fast, block.sample[i], i);
+      error += threshold > 0 ? threshold * std::log1p(e / threshold) : e;
     }
     sum.error += 0.5 * static_cast<double>(error);
     sum.count += block.count;

@@ -1,5 +1,6 @@
 #include "lumen/factors/keyframe_samples.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lumen/base/error.h"
@@ -37,6 +38,22 @@ void SampleCoarseFeatures(const Frame& frame, KeyframeSamples& samples) {
       }
     }
   }
+}
+
+double FeatureVariance(const KeyframeSamples& samples) {
+  if (samples.Size() == 0) return 0;
+  double variance = 0;
+  for (int c = 0; c < samples.FeatureChannels(); ++c) {
+    double sum = 0;
+    double squares = 0;
+    for (int i = 0; i < samples.Size(); ++i) {
+      const double value = samples.Features(i, 0)[c];
+      sum += value;
+      squares += value * value;
+    }
+    variance += std::max(0.0, squares / samples.Size() - sum * sum / samples.Size() / samples.Size());
+  }
+  return variance;
 }
 
 }  // namespace
@@ -78,6 +95,7 @@ std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr
     samples->ray_y.push_back(ray.y());
   }
   SampleCoarseFeatures(frame, *samples);
+  samples->feature_variance = FeatureVariance(*samples);
   return samples;
 }
 

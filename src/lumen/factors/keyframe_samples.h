@@ -14,6 +14,7 @@ struct KeyframeSamples {
   std::vector<int> pixels;             // y · width + x at level 0
   std::vector<double> ray_x, ray_y;    // (x, y, 1) is the ray at depth 1
   std::vector<float> coarse_features;  // of levels 1 …: [sample][level - 1][channel]
+  double feature_variance = 0;         // of the finest level over the samples, summed over channels
 
   int Size() const { return static_cast<int>(pixels.size()); }
   int NumLevels() const { return static_cast<int>(keyframe->frame->features.levels.size()); }

@@ -23,6 +23,7 @@ namespace run_file {
 inline constexpr const char* kFrames = "frames.tum";
 inline constexpr const char* kKeyframes = "keyframes.tum";
 inline constexpr const char* kDepth = "depth";
+inline constexpr const char* kImages = "images";  // the keyframes' pictures
 inline constexpr const char* kEvents = "events.jsonl";
 inline constexpr const char* kSummary = "summary.json";
 inline constexpr const char* kConfig = "config.toml";

@@ -4,6 +4,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/base/random.h"
+#include "lumen/image/mask.h"
 #include "lumen/image/pyramid.h"
 
 namespace lumen {
@@ -88,7 +89,11 @@ Image<float> PerfectPriors::ComputeAverageDepth(const InputFrame& frame) {
 
 DepthBasis PerfectPriors::ComputeDepthBasis(const InputFrame& frame) {
   Image<float> average = ComputeAverageDepth(frame);
-  // Cosines of low order: enough to bend any depth map slowly, and independent of each other.
+  // Cosines of low order, as large as the depth itself: enough to bend any depth map slowly, independent of
+  // each other, and a code means the same whatever the frame's unit.
+  double sum = 0;
+  for (size_t i = 0; i < average.Size(); ++i) sum += average.Data()[i];
+  const double size = sum / std::max<double>(1, static_cast<double>(CountMask(FeatureMask())));
   static_assert(kOrders * kOrders == kChannels);
   Image<float> bases(average.Width(), average.Height(), kChannels);
   for (int y = 0; y < average.Height(); ++y) {
@@ -98,7 +103,7 @@ DepthBasis PerfectPriors::ComputeDepthBasis(const InputFrame& frame) {
       for (int i = 0; i < kChannels; ++i) {
         const int row = i / kOrders;
         const int column = i % kOrders;
-        bases(x, y, i) = static_cast<float>(std::cos(column * u) * std::cos(row * v));
+        bases(x, y, i) = static_cast<float>(size * std::cos(column * u) * std::cos(row * v));
       }
     }
   }

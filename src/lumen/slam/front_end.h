@@ -21,6 +21,9 @@ struct FrameResult {
   bool is_keyframe = false;
   std::string keyframe_reason;
   int submap = 0;
+  double network_ms = 0;  // of this frame, where they were measured
+  double track_ms = 0;
+  double map_ms = 0;
 };
 
 class FrontEnd {

@@ -20,25 +20,29 @@ FrameResult Slam::Process(const InputFrame& input) {
   if (!fault.empty()) return front_end_.Skip(input, fault);
 
   // The networks: features to align and match by, and an average depth to reject outliers with.
+  Stopwatch watch;
   const LiveFrame live = MakeLiveFrame(input, view_, *priors_, times_);
+  const double network_ms = watch.ElapsedMs();
 
   // Camera tracking and keyframe creation, against the map as it stands.
-  FrontEnd::Step step;
-  {
-    const ScopedTimer timer(times_, "track");
-    step = front_end_.Advance(live, *Snapshot(), [&] {
-      const ScopedTimer basis_timer(times_, "depth bases");
-      return priors_->ComputeDepthBasis(input);
-    });
-  }
+  watch = {};
+  FrontEnd::Step step = front_end_.Advance(live, *Snapshot(), [&] {
+    const ScopedTimer timer(times_, "depth bases");
+    return priors_->ComputeDepthBasis(input);
+  });
+  step.result.network_ms = network_ms;
+  step.result.track_ms = watch.ElapsedMs();
+  times_.Add("track", step.result.track_ms);
 
   // Mapping and loop closure: a new keyframe with its factors, or one more step on what is there.
-  const ScopedTimer timer(times_, step.request ? "map and close loops" : "map");
+  watch = {};
   if (step.request) {
     back_end_.Add(*step.request);
   } else {
     back_end_.Improve();
   }
+  step.result.map_ms = watch.ElapsedMs();
+  times_.Add(step.request ? "map and close loops" : "map", step.result.map_ms);
   return step.result;
 }
 

@@ -2,6 +2,15 @@
 
 namespace lumen {
 
+// Measured reasons: docs/decisions.md.
+SlamOptions::SlamOptions() {
+  constexpr double kRobust = 0.01;
+  tracking.alignment.feature_metric.robust = kRobust;
+  loop.verifier.alignment.feature_metric.robust = kRobust;
+  mapping.feature_metric.robust = kRobust;
+  mapping.feature_metric.level_weights = {10};
+}
+
 void TrackingOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("use_feature_metric", use_feature_metric, {.help = "align by feature maps (FM)"});
   visitor.Field("use_reprojection", use_reprojection, {.help = "align by matches (RP)"});

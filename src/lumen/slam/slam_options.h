@@ -45,7 +45,7 @@ struct MappingOptions {
   bool use_feature_metric = true;
   FeatureMetricOptions feature_metric;
   GeometricConsistencyOptions geometric;
-  double code_weight = 1e-4;
+  double code_weight = 1;
   double anchor_weight = 1e4;
   int samples = 3072;  // pixels of a keyframe that are warped
   int updates = 4;     // smoother steps after a new keyframe
@@ -95,6 +95,7 @@ struct SlamOptions {
   RelocalisationOptions relocalisation;
   int threads = 1;
 
+  SlamOptions();
   void Describe(ConfigVisitor& visitor);
 };
 

@@ -1,0 +1,56 @@
+#include <csignal>
+
+#include "lumen/apps/app.h"
+#include "lumen/apps/run_sequence.h"
+#include "lumen/base/log.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr int kInterrupted = 130;
+
+std::atomic<bool> stop_requested = false;
+
+extern "C" void RequestStop(int /*signal*/) {
+  stop_requested = true;
+  std::signal(SIGINT, SIG_DFL);  // the second time it is meant
+}
+
+void Run(RunOptions options, const ConfigChoice& choice) {
+  options.config = ResolveConfig(choice);
+  stop_requested = false;
+  std::signal(SIGINT, RequestStop);
+  std::signal(SIGTERM, RequestStop);
+  const RunOutcome outcome = RunSequence(options, stop_requested);
+  LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
+          " keyframes: ", options.output.string());
+  if (outcome.interrupted) {
+    LogWarning("interrupted: what was placed so far is written");
+    throw ExitRequest{kInterrupted};
+  }
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("run", "SLAM: the camera's path and dense depth from a video");
+  auto options = std::make_shared<RunOptions>();
+  auto choice = std::make_shared<ConfigChoice>();
+  command->add_option("INPUT", options->input, "any input: sequence folder, images, video, camera")
+      ->required();
+  command->add_option("--out", options->output, "folder for the results")->required();
+  command->add_option("--model", options->model, "weights");
+  command->add_option("--vocabulary", options->vocabulary, "words for place recognition");
+  command->add_flag("--deterministic", options->deterministic,
+                    "one frame after the other: the same bytes every time");
+  command->add_flag("--realtime", options->realtime,
+                    "pace a recording as if live; frames that come too late are dropped and counted");
+  command->add_flag("--refine", options->refine, "go on mapping and searching loops after the last frame");
+  AddDeviceOption(*command, options->device);
+  AddConfigOptions(*command, *choice);
+  AddInputOptions(*command, options->selection);
+  command->callback([options, choice] { Run(*options, *choice); });
+}
+
+}  // namespace lumen

@@ -1,0 +1,37 @@
+// One input through SLAM into a run's folder: what `lumen run` and the studies do.
+#pragma once
+
+#include <atomic>
+
+#include "lumen/apps/app_config.h"
+#include "lumen/io/frame_source.h"
+#include "lumen/scene/map.h"
+
+namespace lumen {
+
+struct RunOptions {
+  std::filesystem::path input;
+  std::filesystem::path output;
+  InputOptions selection;
+  std::string model;       // weights; empty: look in the usual places
+  std::string vocabulary;  // empty: the one beside the model, if any
+  std::string device = "auto";
+  bool deterministic = false;  // one frame after the other, the same bytes every time
+  bool realtime = false;       // a recording paced as if live: frames that come too late are dropped
+  bool refine = false;         // go on mapping after the last frame
+  AppConfig config;
+};
+
+struct RunOutcome {
+  int64_t frames = 0;
+  int64_t placed = 0;
+  int64_t keyframes = 0;
+  bool interrupted = false;
+  std::shared_ptr<const MapSnapshot> map;
+};
+
+// Throws InputError for input that cannot be used (no frame of it can be placed included) and OutputError
+// for a disk that does not take the results; what was written till then stays. `stop` ends the run early.
+RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop);
+
+}  // namespace lumen

@@ -1,0 +1,32 @@
+// Writes a run's folder (see run_folder.h) so that a crash at any moment loses at most what was not yet
+// handed over: lines are appended and flushed, everything else is written aside and renamed.
+#pragma once
+
+#include "lumen/base/file.h"
+#include "lumen/io/run_folder.h"
+
+namespace lumen {
+
+inline constexpr double kRunDepthScale = 2000;  // the first keyframe's median depth is 1
+
+class RunWriter {
+ public:
+  // The folder must be absent or empty. `summary` is written at once.
+  RunWriter(const std::filesystem::path& folder, const std::string& config, const Json& summary);
+
+  void AppendEvent(const Json& event);
+  void WriteTrajectories(const Trajectory& frames, const Trajectory& keyframes);
+  // Sub-maps that were not joined.
+  void WriteSubmap(int submap, const Trajectory& frames, const Trajectory& keyframes);
+  // Values too deep for 16 bits, and those outside the mask, are 0.
+  void WriteDepth(int64_t frame, const DepthImage& depth, const Mask& mask);
+  void WriteImage(int64_t frame, const RgbImage& image);
+  void WriteSummary(const Json& summary);
+  const std::filesystem::path& Folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::unique_ptr<AppendFile> events_;
+};
+
+}  // namespace lumen
