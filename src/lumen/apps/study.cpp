@@ -132,7 +132,8 @@ Json RunOne(const Work& work, const StudyOptions& options, const RunCell& run) {
   run(work.cell, work.folder / "run");
   const double seconds = watch.ElapsedMs() / 1000;
   const Truth truth = LoadTruth(work.cell.folder);
-  const Estimate estimate = LoadRunEstimate(work.folder / "run");
+  Estimate estimate = LoadRunEstimate(work.folder / "run");
+  estimate.name = work.cell.variant;
   const Grading grading = GradeEstimate(estimate, truth, options.grading);
   WriteFigures(work.folder, DrawGrading(grading, estimate, truth, options.grading));
   Json record = Json::MakeObject();

@@ -193,8 +193,7 @@ void DrawBoxPanel(Svg& svg, const BoxPanel& panel, const Box& box) {
   for (size_t k = 0; k < panel.values.size(); ++k) {
     const double x = static_cast<double>(k) + 1;
     if (!panel.values[k].empty()) DrawBox(svg, area, x, k, panel.values[k]);
-    svg.Text({area.At(x, 0).x(), box.y + box.height + 16}, StrCat(k + 1),
-             {.size = 11, .anchor = "middle", .color = SeriesColor(k)});
+    svg.Text({area.At(x, 0).x(), box.y + box.height + 16}, StrCat(k + 1), {.size = 11, .anchor = "middle"});
   }
 }
 
@@ -317,8 +316,9 @@ std::string DrawBoxes(const BoxFigure& figure) {
                   panel_width, kPanelHeight});
   }
   for (size_t k = 0; k < figure.variants.size(); ++k) {
-    svg.Text({kLeft, legend + 18 * static_cast<double>(k)}, StrCat(k + 1, "  ", figure.variants[k]),
-             {.size = 12.5, .color = SeriesColor(k)});
+    const double y = legend + 18 * static_cast<double>(k);
+    svg.Rect({kLeft, y - 10, 12, 12}, SeriesColor(k));
+    svg.Text({kLeft + 20, y}, StrCat(k + 1, "   ", figure.variants[k]), {.size = 12.5});
   }
   return svg.Finish();
 }
