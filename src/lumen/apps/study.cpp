@@ -262,6 +262,7 @@ std::vector<fs::path> PrepareSuite(const SuiteChoice& choice) {
       fs::remove_all(partial);
       WriteSimulatedSequence(options, name, partial, true);
       fs::rename(partial, folder);
+      LogInfo("simulated ", name, " into ", folder.string());
     }
     folders.push_back(folder);
   }

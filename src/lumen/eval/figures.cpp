@@ -301,7 +301,7 @@ std::string DrawBoxes(const BoxFigure& figure) {
   constexpr int kColumns = 4;
   constexpr double kPanelHeight = 180, kLeft = 52, kTop = 66, kGapX = 62, kGapY = 58;
   const auto variants = static_cast<double>(figure.variants.size());
-  const double panel_width = std::clamp(34 * variants, 130.0, 330.0);
+  const double panel_width = std::clamp(34 * variants, 200.0, 330.0);
   const int panels = static_cast<int>(figure.panels.size());
   const int columns = std::min(kColumns, std::max(panels, 1));
   const int rows = (panels + columns - 1) / columns;

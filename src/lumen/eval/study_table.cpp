@@ -142,6 +142,10 @@ std::vector<std::string> Remarks(const Study& study) {
   for (const StudyEntry& entry : study.entries) {
     if (!entry.failure.empty())
       remarks.push_back(StrCat(entry.sequence, ", ", entry.variant, ": failed: ", entry.failure));
+    if (entry.grades.Get("loops_false").value_or(0) > 0)
+      remarks.push_back(StrCat(entry.sequence, ", ", entry.variant, ": ", *entry.grades.Get("loops_false"),
+                               " of ", entry.grades.Get("loops_global").value_or(0),
+                               " global loops are false"));
     std::set<std::string> said;
     for (const auto& [key, reason] : entry.grades.Absent()) {
       if (said.insert(reason).second)
