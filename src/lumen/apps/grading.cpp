@@ -98,6 +98,29 @@ struct GradedDepth {
   std::vector<DepthMapGrade> maps;
 };
 
+// Adds up what could be graded; where nothing could, the reason.
+void CollectOutcomes(const std::vector<MapOutcome>& outcomes, GradedDepth& graded) {
+  DepthGrade& grade = graded.grade;
+  bool any_truth = false;
+  std::string fault;
+  for (const MapOutcome& outcome : outcomes) {
+    any_truth = any_truth || !outcome.no_truth;
+    if (!outcome.reason.empty()) fault = outcome.reason;
+    if (!outcome.grade) {
+      ++grade.skipped;
+      continue;
+    }
+    grade.by_frame.Add(outcome.grade->by_frame);
+    if (outcome.grade->by_trajectory) grade.by_trajectory.Add(*outcome.grade->by_trajectory);
+    graded.maps.push_back(*outcome.grade);
+  }
+  if (grade.by_frame.Maps() == 0) {
+    grade.reason = !any_truth       ? "the truth has no depth"
+                   : !fault.empty() ? fault
+                                    : StrCat("no depth map has ", kLeastValidPixels, " pixels to compare");
+  }
+}
+
 GradedDepth GradeDepth(const Estimate& estimate, const Truth& truth, const Trajectory& poses,
                        const TrajectoryErrors& errors, const GradingOptions& options) {
   GradedDepth graded;
@@ -113,25 +136,8 @@ GradedDepth GradeDepth(const Estimate& estimate, const Truth& truth, const Traje
     const auto k = static_cast<size_t>(i);
     outcomes[k] = GradeMap(files[k], estimate, truth, scale);
   });
-  bool any_truth = false;
-  std::string fault;
-  for (const MapOutcome& outcome : outcomes) {
-    any_truth = any_truth || !outcome.no_truth;
-    if (!outcome.reason.empty()) fault = outcome.reason;
-    if (!outcome.grade) {
-      ++grade.skipped;
-      continue;
-    }
-    grade.by_frame.Add(outcome.grade->by_frame);
-    if (outcome.grade->by_trajectory) grade.by_trajectory.Add(*outcome.grade->by_trajectory);
-    graded.maps.push_back(*outcome.grade);
-  }
+  CollectOutcomes(outcomes, graded);
   if (!aligned) grade.traj_reason = StrCat("the trajectory has no scale: ", errors.reason);
-  if (grade.by_frame.Maps() == 0) {
-    grade.reason = !any_truth       ? "the truth has no depth"
-                   : !fault.empty() ? fault
-                                    : StrCat("no depth map has ", kLeastValidPixels, " pixels to compare");
-  }
   return graded;
 }
 

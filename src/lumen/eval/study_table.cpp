@@ -181,6 +181,36 @@ std::string CsvField(const std::string& text) {
   return quoted + "\"";
 }
 
+Json VariantToJson(const Study& study, const std::string& variant) {
+  Json json = Json::MakeObject();
+  json["name"] = variant;
+  for (const MetricInfo& metric : AllMetrics()) {
+    const auto summary = SummariseMetric(study, variant, metric.key);
+    if (!summary) continue;
+    Json& value = json["metrics"][metric.key];
+    value["count"] = static_cast<int64_t>(summary->values.size());
+    value["mean"] = summary->mean;
+    value["std"] = summary->deviation;
+    value["median"] = summary->median;
+    if (!summary->test) continue;
+    value["t"] = summary->test->t;
+    value["p"] = summary->test->p;
+  }
+  return json;
+}
+
+Json EntryToJson(const StudyEntry& entry) {
+  Json json = Json::MakeObject();
+  json["variant"] = entry.variant;
+  json["sequence"] = entry.sequence;
+  if (entry.failure.empty()) {
+    json["grades"] = entry.grades.ToJson();
+  } else {
+    json["failure"] = entry.failure;
+  }
+  return json;
+}
+
 std::vector<std::string> RecordLines(const Study& study) {
   std::vector<std::string> lines;
   for (const auto& [key, value] : study.record.AsObject())
@@ -281,35 +311,9 @@ Json StudyToJson(const Study& study) {
   json["notes"] = Json::MakeArray();
   for (const std::string& note : study.notes) json["notes"].Append(note);
   json["variants"] = Json::MakeArray();
-  for (const std::string& variant : study.variants) {
-    Json item = Json::MakeObject();
-    item["name"] = variant;
-    for (const MetricInfo& metric : AllMetrics()) {
-      const auto summary = SummariseMetric(study, variant, metric.key);
-      if (!summary) continue;
-      Json& value = item["metrics"][metric.key];
-      value["count"] = static_cast<int64_t>(summary->values.size());
-      value["mean"] = summary->mean;
-      value["std"] = summary->deviation;
-      value["median"] = summary->median;
-      if (summary->test) {
-        value["t"] = summary->test->t;
-        value["p"] = summary->test->p;
-      }
-    }
-    json["variants"].Append(item);
-  }
+  for (const std::string& variant : study.variants) json["variants"].Append(VariantToJson(study, variant));
   json["cells"] = Json::MakeArray();
-  for (const StudyEntry& entry : study.entries) {
-    Json cell = Json::MakeObject();
-    cell["variant"] = entry.variant;
-    cell["sequence"] = entry.sequence;
-    if (entry.failure.empty())
-      cell["grades"] = entry.grades.ToJson();
-    else
-      cell["failure"] = entry.failure;
-    json["cells"].Append(cell);
-  }
+  for (const StudyEntry& entry : study.entries) json["cells"].Append(EntryToJson(entry));
   return json;
 }
 
