@@ -179,21 +179,23 @@ void ApplySetting(const Describer& describe, const std::string& setting) {
 std::string DumpConfig(const Describer& describe, const Describer& describe_default) {
   const std::vector<DescribedField> fields = Collect(describe);
   const std::vector<DescribedField> defaults = Collect(describe_default);
-  std::string out;
-  std::string group;
+  // TOML opens a table once: fields that come after a group of their own go back to their table's lines. The
+  // root's come first, as they have no header to go back to.
+  std::vector<std::pair<std::string, std::string>> tables = {{"", ""}};
   for (size_t i = 0; i < fields.size(); ++i) {
     const size_t dot = fields[i].name.rfind('.');
-    const std::string its_group = dot == std::string::npos ? "" : fields[i].name.substr(0, dot);
-    if (its_group != group) {
-      out += StrCat(out.empty() ? "" : "\n", "[", its_group, "]\n");
-      group = its_group;
-    }
-    out += StrCat(fields[i].name.substr(dot == std::string::npos ? 0 : dot + 1), " = ",
-                  FormatToml(fields[i].value));
+    const std::string name = dot == std::string::npos ? "" : fields[i].name.substr(0, dot);
+    auto table = std::find_if(tables.begin(), tables.end(), [&](const auto& t) { return t.first == name; });
+    if (table == tables.end()) table = tables.insert(tables.end(), {name, ""});
+    table->second += StrCat(fields[i].name.substr(dot == std::string::npos ? 0 : dot + 1), " = ",
+                            FormatToml(fields[i].value));
     if (!(fields[i].value == defaults[i].value))
-      out += StrCat("  # default: ", FormatToml(defaults[i].value));
-    out += '\n';
+      table->second += StrCat("  # default: ", FormatToml(defaults[i].value));
+    table->second += '\n';
   }
+  std::string out = tables.front().second;
+  for (size_t i = 1; i < tables.size(); ++i)
+    out += StrCat(out.empty() ? "" : "\n", "[", tables[i].first, "]\n", tables[i].second);
   return out;
 }
 
