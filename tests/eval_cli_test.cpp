@@ -148,6 +148,47 @@ TEST(EvalCli, DepthOfAnotherShapeIsNotCompared) {
             std::string::npos);
 }
 
+// Frames of the small world look at a wall that moves with the camera, so that only near ones agree on it.
+TEST(EvalCli, LoopsAreCountedAndFalseOnesFound) {
+  const TemporaryFolder folder;
+  const fs::path truth = WriteTruth(folder.Path() / "truth");
+  const fs::path run = WriteRun(folder.Path() / "run");
+  std::ofstream(run / run_file::kEvents) << R"({"frame":0,"time":0,"status":"tracked"})"
+                                         << "\n"
+                                         << R"({"event":"loop","kind":"local","from":4,"to":2})"
+                                         << "\n"
+                                         << R"({"event":"loop","kind":"global","from":3,"to":2})"
+                                         << "\n"
+                                         << R"({"event":"loop","kind":"global","from":38,"to":0})"
+                                         << "\n"
+                                         << R"({"event":"loop","kind":"global","from":36,"to":0})"
+                                         << "\n"
+                                         << R"({"event":"loop_removed","from":36,"to":0})"
+                                         << "\n";
+  const Json json = Evaluate(StrCat(run.string(), " --truth ", truth.string()), folder.Path());
+  EXPECT_EQ(json.At("loops_local").AsInteger(), 1);
+  EXPECT_EQ(json.At("loops_global").AsInteger(), 2);
+  EXPECT_EQ(json.At("loops_false").AsInteger(), 1);
+  EXPECT_EQ(json.At("loops_removed").AsInteger(), 1);
+  fs::remove_all(truth / "depth");
+  const Json blind = Evaluate(StrCat(run.string(), " --truth ", truth.string()), folder.Path());
+  EXPECT_NE(Reason(blind, "loops_false").find("2 of 2"), std::string::npos);
+}
+
+TEST(EvalCli, PicturesAndPageAreWritten) {
+  const TemporaryFolder folder;
+  const fs::path truth = WriteTruth(folder.Path() / "truth");
+  const fs::path run = WriteRun(folder.Path() / "run", 0.3);
+  Evaluate(StrCat(run.string(), " --truth ", truth.string(), " --pictures ", (folder.Path() / "p").string(),
+                  " --report ", (folder.Path() / "page.html").string()),
+           folder.Path());
+  for (const char* name : {"trajectory.svg", "errors.svg", "depth.svg"})
+    EXPECT_NE(ReadFile(folder.Path() / "p" / name).find("</svg>"), std::string::npos) << name;
+  const std::string page = ReadFile(folder.Path() / "page.html");
+  EXPECT_NE(page.find("ATE trans (mm)"), std::string::npos);
+  EXPECT_NE(page.find("data:image/png;base64,"), std::string::npos);
+}
+
 TEST(EvalCli, TenThousandPosesAreGraded) {
   const TemporaryFolder folder;
   Trajectory path;

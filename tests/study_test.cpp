@@ -8,6 +8,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
+#include "lumen/network/weights.h"
 #include "tests/command.h"
 #include "tests/eval_world.h"
 
@@ -222,6 +223,19 @@ TEST_F(StudyCli, TheSuiteIsSimulatedOnce) {
   EXPECT_EQ(fs::last_write_time(sequence / "sequence.toml"), written);
   ExpectFault(StrCat("study suite --subjects nasal-1 --frames 3 --size 32x32 --out ", Path("s")),
               "another --data");
+}
+
+TEST_F(StudyCli, RunsSlamItselfAndOnlyOnce) {
+  SaveModel(folder_.Path() / "m.safetensors", MakeRandomModel(1));  // sees nothing, but runs
+  const std::string line = StrCat("lumen study suite --subjects nasal-1 --frames 3 --size 64x48 --model ",
+                                  Path("m.safetensors"), " --out ", Path("s"));
+  const CommandResult first = RunCommand(line);
+  ASSERT_EQ(first.code, 0) << first.err;
+  const Json cell = Json::Load(folder_.Path() / "s" / "cells" / "lumen" / "nasal-1" / "cell.json");
+  EXPECT_EQ(cell.At("grades").At("frames_total").AsInteger(), 3);
+  const CommandResult second = RunCommand(line);
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_NE(second.err.find("1 of 1 cells are finished already"), std::string::npos) << second.err;
 }
 
 TEST_F(StudyCli, FoldsOfThePaperAsAnExampleAndFaultsInFolds) {

@@ -6,6 +6,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/base/parallel.h"
+#include "lumen/eval/overlap.h"
 #include "lumen/io/calibration.h"
 #include "lumen/io/trajectory_file.h"
 
@@ -97,6 +98,29 @@ struct GradedDepth {
   std::vector<DepthMapGrade> maps;
 };
 
+// Adds up what could be graded; where nothing could, the reason.
+void CollectOutcomes(const std::vector<MapOutcome>& outcomes, GradedDepth& graded) {
+  DepthGrade& grade = graded.grade;
+  bool any_truth = false;
+  std::string fault;
+  for (const MapOutcome& outcome : outcomes) {
+    any_truth = any_truth || !outcome.no_truth;
+    if (!outcome.reason.empty()) fault = outcome.reason;
+    if (!outcome.grade) {
+      ++grade.skipped;
+      continue;
+    }
+    grade.by_frame.Add(outcome.grade->by_frame);
+    if (outcome.grade->by_trajectory) grade.by_trajectory.Add(*outcome.grade->by_trajectory);
+    graded.maps.push_back(*outcome.grade);
+  }
+  if (grade.by_frame.Maps() == 0) {
+    grade.reason = !any_truth       ? "the truth has no depth"
+                   : !fault.empty() ? fault
+                                    : StrCat("no depth map has ", kLeastValidPixels, " pixels to compare");
+  }
+}
+
 GradedDepth GradeDepth(const Estimate& estimate, const Truth& truth, const Trajectory& poses,
                        const TrajectoryErrors& errors, const GradingOptions& options) {
   GradedDepth graded;
@@ -112,25 +136,8 @@ GradedDepth GradeDepth(const Estimate& estimate, const Truth& truth, const Traje
     const auto k = static_cast<size_t>(i);
     outcomes[k] = GradeMap(files[k], estimate, truth, scale);
   });
-  bool any_truth = false;
-  std::string fault;
-  for (const MapOutcome& outcome : outcomes) {
-    any_truth = any_truth || !outcome.no_truth;
-    if (!outcome.reason.empty()) fault = outcome.reason;
-    if (!outcome.grade) {
-      ++grade.skipped;
-      continue;
-    }
-    grade.by_frame.Add(outcome.grade->by_frame);
-    if (outcome.grade->by_trajectory) grade.by_trajectory.Add(*outcome.grade->by_trajectory);
-    graded.maps.push_back(*outcome.grade);
-  }
+  CollectOutcomes(outcomes, graded);
   if (!aligned) grade.traj_reason = StrCat("the trajectory has no scale: ", errors.reason);
-  if (grade.by_frame.Maps() == 0) {
-    grade.reason = !any_truth       ? "the truth has no depth"
-                   : !fault.empty() ? fault
-                                    : StrCat("no depth map has ", kLeastValidPixels, " pixels to compare");
-  }
   return graded;
 }
 
@@ -146,6 +153,52 @@ Grades GradeSelection(const Estimate& estimate, const Truth& truth, const Trajec
   AddDepthGrades(depth.grade, grades);
   maps = std::move(depth.maps);
   return grades;
+}
+
+// The true view of a frame, as far as it is known.
+std::optional<TrueView> FindTrueView(int64_t frame, double time, const Truth& truth, double max_gap) {
+  const std::vector<PosePair> pair = AssociateByTime({{time, Rigid3()}}, truth.trajectory, max_gap);
+  std::optional<DepthImage> depth = truth.source->LoadDepth(frame);
+  if (pair.empty() || !depth) return std::nullopt;
+  return TrueView{std::move(*depth), truth.trajectory[pair.front().truth].world_from_camera};
+}
+
+// Nothing where the truth does not say what the two frames see.
+std::optional<double> LoopOverlap(const RunLoop& loop, const FrameClock& clock, const Truth& truth,
+                                  double max_gap) {
+  if (truth.source == nullptr || !truth.source->Info().camera) return std::nullopt;
+  const auto from = FindTrueView(loop.from, clock.At(loop.from), truth, max_gap);
+  const auto to = FindTrueView(loop.to, clock.At(loop.to), truth, max_gap);
+  if (!from || !to || !SameSize(from->depth, to->depth)) return std::nullopt;
+  return ComputeOverlap(*from, *to,
+                        truth.source->Info().camera->Resized(from->depth.Width(), from->depth.Height()));
+}
+
+// How many loops stand, and how many of the global ones join what has no view in common.
+void AddLoopGrades(const Estimate& estimate, const Truth& truth, double max_gap, Grades& grades) {
+  if (estimate.events.empty()) return;
+  const FrameClock clock(estimate, truth.fps);
+  int local = 0, global = 0, removed = 0, false_loops = 0, unknown = 0;
+  for (const RunLoop& loop : estimate.loops) {
+    removed += loop.removed ? 1 : 0;
+    if (loop.removed) continue;
+    if (loop.kind != "global") {
+      ++local;
+      continue;
+    }
+    ++global;
+    const std::optional<double> overlap = LoopOverlap(loop, clock, truth, max_gap);
+    unknown += overlap ? 0 : 1;
+    false_loops += overlap && *overlap < kFalseLoopOverlap ? 1 : 0;
+  }
+  grades.Set("loops_local", local);
+  grades.Set("loops_global", global);
+  grades.Set("loops_removed", removed);
+  if (unknown > 0)
+    grades.SetAbsent("loops_false",
+                     StrCat("the truth does not say what ", unknown, " of ", global, " global loops see"));
+  else
+    grades.Set("loops_false", false_loops);
 }
 
 void AddCounts(const Estimate& estimate, const Truth& truth, Grades& grades) {
@@ -243,6 +296,7 @@ Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const Gradin
   grading.grades =
       GradeSelection(estimate, truth, estimate.keyframes, options, grading.keyframes, grading.maps);
   AddCounts(estimate, truth, grading.grades);
+  AddLoopGrades(estimate, truth, options.max_time_gap, grading.grades);
   if (options.all_frames && !estimate.frames.empty()) {
     std::vector<DepthMapGrade> maps;
     grading.frames.emplace();

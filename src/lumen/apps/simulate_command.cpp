@@ -1,5 +1,6 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/simulate_sequence.h"
+#include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
 #include "lumen/io/calibration.h"
 #include "lumen/sim/suite.h"
@@ -53,7 +54,8 @@ void RunSimulate(const SimulateOptions& options, const CLI::App& command) {
   const SequenceOptions resolved = ResolveOptions(options, command);
   const std::string name =
       options.subject.empty() ? StrCat(AnatomyName(resolved.anatomy), "-", resolved.seed) : options.subject;
-  WriteSimulatedSequence(resolved, name, options.output, options.model);
+  const int frames = WriteSimulatedSequence(resolved, name, options.output, options.model);
+  LogInfo("wrote ", frames, " frames of ", name, " with their truth to ", options.output.string());
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
 #include "lumen/io/sequence_folder.h"
@@ -33,8 +32,8 @@ void WriteFrames(const SimulatedSequence& sequence, int threads, SequenceWriter&
 
 }  // namespace
 
-void WriteSimulatedSequence(const SequenceOptions& options, const std::string& name,
-                            const std::filesystem::path& output, bool with_model) {
+int WriteSimulatedSequence(const SequenceOptions& options, const std::string& name,
+                           const std::filesystem::path& output, bool with_model) {
   RequireFreshFolder(output);  // before seconds are spent on the scene
   SequenceOptions one_thread = options;
   one_thread.threads = 1;  // frames run side by side instead
@@ -46,7 +45,7 @@ void WriteSimulatedSequence(const SequenceOptions& options, const std::string& n
   writer.WriteTruth(sequence.GroundTruth());
   if (with_model) writer.WriteModel(sequence.Surface());
   writer.Finish();
-  LogInfo("wrote ", sequence.Size(), " frames of ", name, " with their truth to ", output.string());
+  return sequence.Size();
 }
 
 }  // namespace lumen

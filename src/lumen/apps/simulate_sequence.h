@@ -8,8 +8,9 @@
 
 namespace lumen {
 
-// The folder must be absent or empty. Frames are rendered on `options.threads` threads.
-void WriteSimulatedSequence(const SequenceOptions& options, const std::string& name,
-                            const std::filesystem::path& output, bool with_model);
+// How many frames were written. The folder must be absent or empty. Frames are rendered on `options.threads`
+// threads.
+int WriteSimulatedSequence(const SequenceOptions& options, const std::string& name,
+                           const std::filesystem::path& output, bool with_model);
 
 }  // namespace lumen

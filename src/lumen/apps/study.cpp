@@ -132,7 +132,8 @@ Json RunOne(const Work& work, const StudyOptions& options, const RunCell& run) {
   run(work.cell, work.folder / "run");
   const double seconds = watch.ElapsedMs() / 1000;
   const Truth truth = LoadTruth(work.cell.folder);
-  const Estimate estimate = LoadRunEstimate(work.folder / "run");
+  Estimate estimate = LoadRunEstimate(work.folder / "run");
+  estimate.name = work.cell.variant;
   const Grading grading = GradeEstimate(estimate, truth, options.grading);
   WriteFigures(work.folder, DrawGrading(grading, estimate, truth, options.grading));
   Json record = Json::MakeObject();
@@ -262,6 +263,7 @@ std::vector<fs::path> PrepareSuite(const SuiteChoice& choice) {
       fs::remove_all(partial);
       WriteSimulatedSequence(options, name, partial, true);
       fs::rename(partial, folder);
+      LogInfo("simulated ", name, " into ", folder.string());
     }
     folders.push_back(folder);
   }

@@ -81,6 +81,39 @@ TEST(Config, WrittenConfigReadsBackAndMarksWhatDiffers) {
   EXPECT_EQ(FormatConfig(back), text);
 }
 
+TEST(Config, FieldsAfterAGroupAreWrittenWithTheirOwnTable) {
+  struct Inner {
+    int depth = 3;
+    void Describe(ConfigVisitor& visitor) { visitor.Field("depth", depth, {}); }
+  };
+  struct Outer {
+    Inner inner;
+    int after = 1;
+    void Describe(ConfigVisitor& visitor) {
+      visitor.Group("inner", inner);
+      visitor.Field("after", after, {});
+    }
+  };
+  struct Root {
+    int first = 0, last = 2;
+    Outer outer;
+    void Describe(ConfigVisitor& visitor) {
+      visitor.Field("first", first, {});
+      visitor.Group("outer", outer);
+      visitor.Field("last", last, {});
+    }
+  };
+  Root config;
+  config.outer.after = 7;
+  config.last = 8;
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.Path() / "c.toml", FormatConfig(config));
+  Root back;
+  LoadConfig(folder.Path() / "c.toml", back);
+  EXPECT_EQ(back.outer.after, 7);
+  EXPECT_EQ(back.last, 8);
+}
+
 TEST(Config, FileFaultNamesFileAndLine) {
   const TemporaryFolder folder;
   const auto path = folder.Path() / "c.toml";

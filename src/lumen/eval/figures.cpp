@@ -18,8 +18,13 @@ const Stroke kEstimateStroke{.color = kBlue, .width = 1.6, .dash = {}};
 
 std::string TickText(double value, double step) {
   const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
+  constexpr int kMostDecimals = 4;  // beyond them numbers run into their neighbours
   char text[40];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value == 0 ? 0.0 : value);
+  if (decimals > kMostDecimals && value != 0) {
+    std::snprintf(text, sizeof(text), "%.1e", value);
+    return text;
+  }
+  std::snprintf(text, sizeof(text), "%.*f", std::min(decimals, kMostDecimals), value == 0 ? 0.0 : value);
   return text;
 }
 
@@ -188,8 +193,7 @@ void DrawBoxPanel(Svg& svg, const BoxPanel& panel, const Box& box) {
   for (size_t k = 0; k < panel.values.size(); ++k) {
     const double x = static_cast<double>(k) + 1;
     if (!panel.values[k].empty()) DrawBox(svg, area, x, k, panel.values[k]);
-    svg.Text({area.At(x, 0).x(), box.y + box.height + 16}, StrCat(k + 1),
-             {.size = 11, .anchor = "middle", .color = SeriesColor(k)});
+    svg.Text({area.At(x, 0).x(), box.y + box.height + 16}, StrCat(k + 1), {.size = 11, .anchor = "middle"});
   }
 }
 
@@ -296,7 +300,7 @@ std::string DrawBoxes(const BoxFigure& figure) {
   constexpr int kColumns = 4;
   constexpr double kPanelHeight = 180, kLeft = 52, kTop = 66, kGapX = 62, kGapY = 58;
   const auto variants = static_cast<double>(figure.variants.size());
-  const double panel_width = std::clamp(34 * variants, 130.0, 330.0);
+  const double panel_width = std::clamp(34 * variants, 200.0, 330.0);
   const int panels = static_cast<int>(figure.panels.size());
   const int columns = std::min(kColumns, std::max(panels, 1));
   const int rows = (panels + columns - 1) / columns;
@@ -312,8 +316,9 @@ std::string DrawBoxes(const BoxFigure& figure) {
                   panel_width, kPanelHeight});
   }
   for (size_t k = 0; k < figure.variants.size(); ++k) {
-    svg.Text({kLeft, legend + 18 * static_cast<double>(k)}, StrCat(k + 1, "  ", figure.variants[k]),
-             {.size = 12.5, .color = SeriesColor(k)});
+    const double y = legend + 18 * static_cast<double>(k);
+    svg.Rect({kLeft, y - 10, 12, 12}, SeriesColor(k));
+    svg.Text({kLeft + 20, y}, StrCat(k + 1, "   ", figure.variants[k]), {.size = 12.5});
   }
   return svg.Finish();
 }

@@ -44,6 +44,7 @@ const std::vector<MetricInfo>& AllMetrics() {
       {"threshold_1.5625_frame", "Threshold frame, θ = 1.25²", "", true, 3},
       {"threshold_1.953125_traj", "Threshold traj, θ = 1.25³", "", true, 3},
       {"threshold_1.953125_frame", "Threshold frame, θ = 1.25³", "", true, 3},
+      {"own_rot_deg", "own rot", "°", false, 1},
       {"ate_percent", "ATE of path", "%", false, 2},
       {"drift_percent", "drift", "%", false, 1},
       {"placed_percent", "frames placed", "%", true, 1},
@@ -53,6 +54,10 @@ const std::vector<MetricInfo>& AllMetrics() {
       {"associated", "poses graded", "count", true, 0},
       {"depth_maps", "depth maps graded", "count", true, 0},
       {"depth_maps_skipped", "depth maps skipped", "count", false, 0},
+      {"loops_local", "local loops", "count", true, 0},
+      {"loops_global", "global loops", "count", true, 0},
+      {"loops_false", "false global loops", "count", false, 0},
+      {"loops_removed", "loops taken back", "count", true, 0},
       {"path_length", "path", "length", true, 1},
       {"rpe_step_seconds", "RPE step", "s", true, 2},
       {"scale", "scale", "", true, 4},
@@ -129,13 +134,14 @@ Grades Grades::FromJson(const Json& json) {
 void AddTrajectoryGrades(const TrajectoryErrors& errors, Grades& grades) {
   grades.Set("associated", static_cast<double>(errors.associated));
   if (errors.status != TrajectoryStatus::kGood) {
-    for (const char* key : {"ate_trans", "ate_rot_deg", "rpe_trans", "rpe_rot_deg", "ate_percent",
-                            "drift_percent", "path_length", "scale"})
+    for (const char* key : {"ate_trans", "ate_rot_deg", "rpe_trans", "rpe_rot_deg", "own_rot_deg",
+                            "ate_percent", "drift_percent", "path_length", "scale"})
       grades.SetAbsent(key, errors.reason);
     return;
   }
   grades.Set("ate_trans", errors.ate_translation);
   grades.Set("ate_rot_deg", errors.ate_rotation_degrees);
+  grades.Set("own_rot_deg", errors.own_rotation_degrees);
   grades.Set("path_length", errors.path_length);
   grades.Set("ate_percent", 100 * errors.ate_translation / errors.path_length);
   grades.Set("scale", errors.truth_from_estimate.Scale());

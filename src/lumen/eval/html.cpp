@@ -1,5 +1,7 @@
 #include "lumen/eval/html.h"
 
+#include <cctype>
+
 #include "lumen/base/text.h"
 #include "lumen/eval/svg.h"
 
@@ -13,7 +15,7 @@ constexpr const char* kStyle =
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.84em;white-space:nowrap}"
     "th,td{padding:.3em .6em;text-align:right;border-bottom:1px solid #ddd}"
     "th{border-bottom:2px solid #111;vertical-align:bottom;white-space:normal}"
-    "th:first-child,td:first-child{text-align:left}"
+    "th:first-child,td:first-child,td.text{text-align:left}.wide{margin-bottom:1em}"
     "figure{margin:1.2em 0}figure svg{max-width:100%;height:auto}figcaption{font-size:.85em;color:#444}"
     "@media print{body{max-width:none;margin:0}figure,table{page-break-inside:avoid}}";
 
@@ -43,8 +45,11 @@ void HtmlPage::Table(const std::vector<std::vector<std::string>>& rows) {
   body_ += "<div class=\"wide\"><table>\n";
   for (size_t i = 0; i < rows.size(); ++i) {
     body_ += "<tr>";
-    for (const std::string& cell : rows[i])
-      body_ += i == 0 ? StrCat("<th>", EscapeXml(cell), "</th>") : StrCat("<td>", CellHtml(cell), "</td>");
+    for (const std::string& cell : rows[i]) {
+      const bool words = !cell.empty() && std::isalpha(static_cast<unsigned char>(cell[0])) != 0;
+      body_ += i == 0 ? StrCat("<th>", EscapeXml(cell), "</th>")
+                      : StrCat(words ? "<td class=\"text\">" : "<td>", CellHtml(cell), "</td>");
+    }
     body_ += "</tr>\n";
   }
   body_ += "</table></div>\n";

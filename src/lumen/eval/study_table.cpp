@@ -28,27 +28,40 @@ const MetricInfo& Metric(const std::string& key) {
   return *metric;
 }
 
-std::vector<std::string> HeadRow(const Study& study, const std::vector<std::string>& first) {
+// The wide columns of means are cut in two, as in the paper: the trajectory's and the depth's.
+bool IsDepthColumn(const std::string& key) {
+  return StartsWith(key, "ard_") || StartsWith(key, "threshold_");
+}
+std::vector<std::string> Columns(bool depth) {
+  std::vector<std::string> columns;
+  for (const std::string& key : StudyColumns())
+    if (IsDepthColumn(key) == depth) columns.push_back(key);
+  return columns;
+}
+
+std::vector<std::string> HeadRow(const Study& study, const std::vector<std::string>& first,
+                                 const std::vector<std::string>& columns = StudyColumns()) {
   std::vector<std::string> row = first;
-  for (const std::string& key : StudyColumns()) row.push_back(MetricTitle(Metric(key), StudyUnits(study)));
+  for (const std::string& key : columns) row.push_back(MetricTitle(Metric(key), StudyUnits(study)));
   return row;
 }
 
-// The variant with the best mean of a metric, if several have it.
-std::optional<std::string> BestVariant(const Study& study, const std::string& key) {
-  std::optional<std::string> best;
-  double best_mean = 0;
-  int have = 0;
-  for (const std::string& variant : study.variants) {
-    const auto summary = SummariseMetric(study, variant, key);
-    if (!summary) continue;
-    ++have;
-    const bool better = Metric(key).higher_is_better ? summary->mean > best_mean : summary->mean < best_mean;
-    if (best && !better) continue;
-    best = variant;
-    best_mean = summary->mean;
+// Whether no variant's mean is better, as it is printed, and some variant's is worse.
+bool IsBest(const Study& study, const std::string& variant, const std::string& key) {
+  const MetricInfo& metric = Metric(key);
+  const auto printed = [&](const std::string& name) -> std::optional<double> {
+    const auto summary = SummariseMetric(study, name, key);
+    return summary ? ParseDouble(Fixed(summary->mean, metric.decimals)) : std::nullopt;
+  };
+  const std::optional<double> mine = printed(variant);
+  bool some_worse = false;
+  for (const std::string& other : study.variants) {
+    const std::optional<double> theirs = printed(other);
+    if (!theirs || *theirs == *mine) continue;
+    if ((*theirs > *mine) == metric.higher_is_better) return false;
+    some_worse = true;
   }
-  return have > 1 ? best : std::nullopt;
+  return some_worse;
 }
 
 size_t CountEntries(const Study& study, const std::string& variant) {
@@ -68,18 +81,18 @@ std::string MeanText(const Study& study, const std::string& variant, const std::
   if (!summary) return "–";
   const int decimals = Metric(key).decimals;
   std::string text = StrCat(Fixed(summary->mean, decimals), " ± ", Fixed(summary->deviation, decimals));
-  if (BestVariant(study, key) == variant) text = StrCat("**", text, "**");
+  if (IsBest(study, variant, key)) text = StrCat("**", text, "**");
   if (summary->test) text += StarText(summary->test->p);
   const size_t missing = CountEntries(study, variant) - summary->values.size();
   if (missing > 0) text += StrCat(" (", missing, " missing)");
   return text;
 }
 
-Rows MeanRows(const Study& study) {
-  Rows rows = {HeadRow(study, {"variant"})};
+Rows MeanRows(const Study& study, bool depth) {
+  Rows rows = {HeadRow(study, {"variant"}, Columns(depth))};
   for (const std::string& variant : study.variants) {
     rows.push_back({variant});
-    for (const std::string& key : StudyColumns()) rows.back().push_back(MeanText(study, variant, key));
+    for (const std::string& key : Columns(depth)) rows.back().push_back(MeanText(study, variant, key));
   }
   return rows;
 }
@@ -129,6 +142,10 @@ std::vector<std::string> Remarks(const Study& study) {
   for (const StudyEntry& entry : study.entries) {
     if (!entry.failure.empty())
       remarks.push_back(StrCat(entry.sequence, ", ", entry.variant, ": failed: ", entry.failure));
+    if (entry.grades.Get("loops_false").value_or(0) > 0)
+      remarks.push_back(StrCat(entry.sequence, ", ", entry.variant, ": ", *entry.grades.Get("loops_false"),
+                               " of ", entry.grades.Get("loops_global").value_or(0),
+                               " global loops are false"));
     std::set<std::string> said;
     for (const auto& [key, reason] : entry.grades.Absent()) {
       if (said.insert(reason).second)
@@ -164,6 +181,36 @@ std::string CsvField(const std::string& text) {
   return quoted + "\"";
 }
 
+Json VariantToJson(const Study& study, const std::string& variant) {
+  Json json = Json::MakeObject();
+  json["name"] = variant;
+  for (const MetricInfo& metric : AllMetrics()) {
+    const auto summary = SummariseMetric(study, variant, metric.key);
+    if (!summary) continue;
+    Json& value = json["metrics"][metric.key];
+    value["count"] = static_cast<int64_t>(summary->values.size());
+    value["mean"] = summary->mean;
+    value["std"] = summary->deviation;
+    value["median"] = summary->median;
+    if (!summary->test) continue;
+    value["t"] = summary->test->t;
+    value["p"] = summary->test->p;
+  }
+  return json;
+}
+
+Json EntryToJson(const StudyEntry& entry) {
+  Json json = Json::MakeObject();
+  json["variant"] = entry.variant;
+  json["sequence"] = entry.sequence;
+  if (entry.failure.empty()) {
+    json["grades"] = entry.grades.ToJson();
+  } else {
+    json["failure"] = entry.failure;
+  }
+  return json;
+}
+
 std::vector<std::string> RecordLines(const Study& study) {
   std::vector<std::string> lines;
   for (const auto& [key, value] : study.record.AsObject())
@@ -184,6 +231,7 @@ const std::vector<std::string>& StudyColumns() {
                                                    "threshold_1.25_frame",
                                                    "threshold_1.5625_traj",
                                                    "threshold_1.5625_frame",
+                                                   "own_rot_deg",
                                                    "ate_percent",
                                                    "placed_percent"};
   return columns;
@@ -229,7 +277,7 @@ std::string StudyUnits(const Study& study) {
 
 std::string FormatMarkdown(const Study& study) {
   std::string text = StrCat("# ", study.title, "\n\nMean ± standard deviation over sequences.\n\n",
-                            MarkdownTable(MeanRows(study)));
+                            MarkdownTable(MeanRows(study, false)), MarkdownTable(MeanRows(study, true)));
   if (HasTests(study)) text += StrCat(TestNote(study), "\n\n## p-values\n", MarkdownTable(PRows(study)));
   text += StrCat("## Medians\n", MarkdownTable(MedianRows(study)), "## Sequences\n",
                  MarkdownTable(SequenceRows(study)));
@@ -263,35 +311,9 @@ Json StudyToJson(const Study& study) {
   json["notes"] = Json::MakeArray();
   for (const std::string& note : study.notes) json["notes"].Append(note);
   json["variants"] = Json::MakeArray();
-  for (const std::string& variant : study.variants) {
-    Json item = Json::MakeObject();
-    item["name"] = variant;
-    for (const MetricInfo& metric : AllMetrics()) {
-      const auto summary = SummariseMetric(study, variant, metric.key);
-      if (!summary) continue;
-      Json& value = item["metrics"][metric.key];
-      value["count"] = static_cast<int64_t>(summary->values.size());
-      value["mean"] = summary->mean;
-      value["std"] = summary->deviation;
-      value["median"] = summary->median;
-      if (summary->test) {
-        value["t"] = summary->test->t;
-        value["p"] = summary->test->p;
-      }
-    }
-    json["variants"].Append(item);
-  }
+  for (const std::string& variant : study.variants) json["variants"].Append(VariantToJson(study, variant));
   json["cells"] = Json::MakeArray();
-  for (const StudyEntry& entry : study.entries) {
-    Json cell = Json::MakeObject();
-    cell["variant"] = entry.variant;
-    cell["sequence"] = entry.sequence;
-    if (entry.failure.empty())
-      cell["grades"] = entry.grades.ToJson();
-    else
-      cell["failure"] = entry.failure;
-    json["cells"].Append(cell);
-  }
+  for (const StudyEntry& entry : study.entries) json["cells"].Append(EntryToJson(entry));
   return json;
 }
 
@@ -314,7 +336,8 @@ std::string DrawStudyBoxes(const Study& study) {
 std::string FormatHtml(const Study& study, const std::vector<CaptionedFigure>& figures) {
   HtmlPage page(study.title);
   page.Paragraph("Mean ± standard deviation over sequences.");
-  page.Table(MeanRows(study));
+  page.Table(MeanRows(study, false));
+  page.Table(MeanRows(study, true));
   if (HasTests(study)) page.Paragraph(TestNote(study));
   page.Figure(
       DrawStudyBoxes(study),

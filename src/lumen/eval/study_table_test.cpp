@@ -55,6 +55,15 @@ TEST(StudyTable, MarkdownShowsMeansStarsAndTheBest) {
   EXPECT_NE(text.find("version: 1.2.3"), std::string::npos);
 }
 
+TEST(StudyTable, EqualMeansAreNoBest) {
+  Study study = MakeStudy();
+  for (StudyEntry& entry : study.entries) entry.grades.Set("ate_trans", 3);
+  EXPECT_EQ(FormatMarkdown(study).find("**"), std::string::npos);
+  for (StudyEntry& entry : study.entries)
+    entry.grades.Set("placed_percent", entry.variant == "full" ? 98 : 99);
+  EXPECT_NE(FormatMarkdown(study).find("**99.0 ± 0.0**"), std::string::npos);
+}
+
 TEST(StudyTable, FailuresAndAbsentMetricsAreSaid) {
   Study study = MakeStudy();
   study.entries[1].failure = "exit code 2";

@@ -1,5 +1,6 @@
 #include "lumen/eval/trajectory_error.h"
 
+#include <Eigen/SVD>
 #include <cmath>
 #include <numbers>
 
@@ -71,6 +72,22 @@ double RootMeanSquare(const std::vector<PoseError>& poses, double PoseError::*er
   double sum = 0;
   for (const PoseError& pose : poses) sum += pose.*error * pose.*error;
   return std::sqrt(sum / static_cast<double>(poses.size()));
+}
+
+// RMS angle after the turn that brings the estimated orientations nearest to the true ones (chordal mean).
+double OwnRotationError(const std::vector<PoseError>& poses) {
+  Eigen::Matrix3d sum = Eigen::Matrix3d::Zero();
+  for (const PoseError& pose : poses)
+    sum += pose.truth.RotationMatrix() * pose.estimate.RotationMatrix().transpose();
+  const Eigen::JacobiSVD<Eigen::Matrix3d> svd(sum, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  Eigen::Vector3d signs = Eigen::Vector3d::Ones();
+  if (svd.matrixU().determinant() * svd.matrixV().determinant() < 0) signs[2] = -1;
+  const Eigen::Quaterniond turn(
+      Eigen::Matrix3d(svd.matrixU() * signs.asDiagonal() * svd.matrixV().transpose()));
+  double squares = 0;
+  for (const PoseError& pose : poses)
+    squares += std::pow(kDegrees * RotationAngle(pose.truth.Rotation(), turn * pose.estimate.Rotation()), 2);
+  return std::sqrt(squares / static_cast<double>(poses.size()));
 }
 
 // For each graded pose the one a step later, if there is one: (i, i + Δ), or by time.
@@ -174,6 +191,8 @@ TrajectoryErrors ComputeTrajectoryErrors(const Trajectory& estimate, const Traje
   errors.poses = GradePoses(estimate, truth, pairs, *alignment);
   errors.ate_translation = RootMeanSquare(errors.poses, &PoseError::translation);
   errors.ate_rotation_degrees = RootMeanSquare(errors.poses, &PoseError::rotation_degrees);
+
+  errors.own_rotation_degrees = OwnRotationError(errors.poses);
 
   const std::vector<double> truth_length = CumulativeLength(truth);
   std::vector<double> length;

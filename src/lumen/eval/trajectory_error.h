@@ -43,6 +43,9 @@ struct TrajectoryErrors {
   Sim3 truth_from_estimate;
   std::vector<PoseError> poses;
   double ate_translation = 0, ate_rotation_degrees = 0;  // RMSE
+  // The same of the orientations after the one turn of the world that fits them best, rather than the
+  // positions: what is left when the positions (a straight path) do not determine the turn.
+  double own_rotation_degrees = 0;
   double path_length = 0;  // of the truth, from the first graded pose to the last
   std::optional<RelativeErrors> relative;
   std::string relative_reason;  // why there is none

@@ -148,6 +148,20 @@ TEST(TrajectoryErrors, AStepInTimeOfSparsePosesTakesTheNearestAndNothingFarOff) 
   EXPECT_EQ(errors.relative->pairs, 3U);  // 0–9 (or 11), 9–20, 11–20
 }
 
+TEST(TrajectoryErrors, OrientationsTurnedAsOneHaveNoErrorOfTheirOwn) {
+  const Trajectory truth = MakeWindingPath(60);
+  Trajectory turned = truth;
+  const Eigen::Quaterniond turn = ExpSO3({0.3, -0.2, 0.5});
+  for (TimedPose& pose : turned)
+    pose.world_from_camera =
+        Rigid3(turn * pose.world_from_camera.Rotation(), pose.world_from_camera.Translation());
+  const TrajectoryErrors errors = ComputeTrajectoryErrors(turned, truth);
+  EXPECT_NEAR(errors.ate_rotation_degrees, kDegrees * Eigen::Vector3d(0.3, -0.2, 0.5).norm(), 1e-6);
+  EXPECT_NEAR(errors.own_rotation_degrees, 0, 1e-5);
+  const TrajectoryErrors noisy = ComputeTrajectoryErrors(Disturbed(truth, 0, 0.02, 3), truth);
+  EXPECT_NEAR(noisy.own_rotation_degrees, kDegrees * std::sqrt(3.0) * 0.02, 0.3);
+}
+
 TEST(TrajectoryErrors, ThePathIsTheTruthsOverTheGradedSpan) {
   const Trajectory truth = MakeWindingPath(100);
   Trajectory estimate;

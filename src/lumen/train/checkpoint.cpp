@@ -58,6 +58,8 @@ void SaveCheckpoint(const fs::path& folder, const TrainingProgress& progress, co
   index["step"] = progress.step;
   index["seconds"] = progress.seconds;
   index["scenes"] = progress.scenes;
+  index["stage_steps"] = progress.stage_steps;
+  index["first_stage"] = progress.first_stage;
   index["seed"] = progress.seed;
   index["depth"] = DescribeSpec(model.depth);
   index["feature"] = DescribeSpec(model.feature);
@@ -94,8 +96,14 @@ TrainingProgress LoadCheckpoint(const fs::path& folder, const Model& model, Flat
     const TensorFile file = LoadSafetensors(path);
     for (const auto& [name, tensor] : part.tensors) CopyInto(file, path, name, *tensor);
   }
-  return {index.At("step").AsInteger(), index.At("seconds").AsDouble(), index.At("scenes").AsInteger(),
-          index.At("seed").AsInteger()};
+  TrainingProgress progress;
+  progress.step = index.At("step").AsInteger();
+  progress.seconds = index.At("seconds").AsDouble();
+  progress.scenes = index.At("scenes").AsInteger();
+  progress.stage_steps = index.At("stage_steps").AsInteger();
+  progress.first_stage = index.At("first_stage").AsBool();
+  progress.seed = index.At("seed").AsInteger();
+  return progress;
 }
 
 }  // namespace lumen

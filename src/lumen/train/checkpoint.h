@@ -11,8 +11,10 @@ namespace lumen {
 
 struct TrainingProgress {
   int64_t step = 0;
-  double seconds = 0;  // of training so far, all calls together
-  int64_t scenes = 0;  // taken from the clip source so far
+  double seconds = 0;       // of training so far, all calls together
+  int64_t scenes = 0;       // taken from the clip source so far
+  int64_t stage_steps = 0;  // steps in the current stage
+  bool first_stage = true;
   int64_t seed = 0;
 };
 

@@ -6,7 +6,7 @@ namespace lumen {
 
 namespace {
 
-constexpr double kLeastDepth = 1e-4;
+constexpr double kLeastDepth = 1e-4;  // the paper's ε
 
 torch::Tensor SumPerImage(const torch::Tensor& maps) { return maps.flatten(1).sum(1); }
 
@@ -14,8 +14,7 @@ torch::Tensor SumPerImage(const torch::Tensor& maps) { return maps.flatten(1).su
 
 torch::Tensor ScaleInvariantLoss(const torch::Tensor& predicted, const torch::Tensor& truth,
                                  const torch::Tensor& valid, double share) {
-  const torch::Tensor ratio =
-      valid * (torch::log(predicted.clamp_min(kLeastDepth)) - torch::log(truth.clamp_min(kLeastDepth)));
+  const torch::Tensor ratio = valid * (torch::log(predicted + kLeastDepth) - torch::log(truth + kLeastDepth));
   const torch::Tensor count = SumPerImage(valid).clamp_min(1);
   const torch::Tensor mean = SumPerImage(ratio) / count;
   return (SumPerImage(ratio * ratio) / count - share * mean * mean).mean();
@@ -120,7 +119,8 @@ torch::Tensor BasisSpanLoss(const torch::Tensor& average, const torch::Tensor& b
   const torch::Tensor H = torch::bmm(columns, columns.transpose(1, 2)) / count +
                           kRidge * torch::eye(columns.size(1), columns.options());
   const torch::Tensor b = torch::bmm(columns, rest.transpose(1, 2)) / count;
-  const torch::Tensor code = torch::cholesky_solve(b, torch::linalg_cholesky(H));
+  const torch::Tensor code =
+      torch::cholesky_solve(b, std::get<0>(torch::linalg_cholesky_ex(H, false, false)));
   const torch::Tensor left = rest - torch::bmm(code.transpose(1, 2), columns);
   return (left.square().sum(2) / count.squeeze(2)).mean();
 }

@@ -94,7 +94,11 @@ class Training {
         adversary_(discriminator_->parameters(), options.weight_decay),
         source_(MakeSource(options, false)),
         store_(device_, RingSize(), source_->FramesPerClip(), options.sim.width, options.sim.height) {
-    if (device_.is_cuda()) at::globalContext().setBenchmarkCuDNN(true);
+    if (device_.is_cuda()) {
+      at::globalContext().setBenchmarkCuDNN(true);
+      // The cores make clips; Torch's own threads would only wait for each other among them.
+      torch::set_num_threads(1);
+    }
     progress_.seed = options.seed;
     if (options.resume) progress_ = LoadCheckpoint(options.out, model_, optimizer_, adversary_);
     resumed_at_ = progress_;
@@ -125,7 +129,7 @@ class Training {
     const int per_scene = source_->ClipsPerScene();
     return std::max(1, options_.ring / per_scene) * per_scene;
   }
-  int Threads() const { return options_.threads > 0 ? options_.threads : std::max(1, AvailableCores() - 1); }
+  int Threads() const { return options_.threads > 0 ? options_.threads : std::max(1, AvailableCores() - 2); }
 
   double Share() const {
     return options_.steps > 0 ? static_cast<double>(progress_.step) / options_.steps
@@ -164,8 +168,6 @@ class Training {
   std::unique_ptr<ClipStream> stream_;
   TrainingProgress progress_, resumed_at_;
   Stopwatch watch_;
-  int64_t stage_steps_ = 0;
-  bool was_first_ = true;
   std::vector<std::pair<std::string, torch::Tensor>> sums_;
   int64_t summed_ = 0;
   double rate_ = 0, last_loss_ = 0;
@@ -180,8 +182,13 @@ void Training::TakeScene() {
 // A resumed training sees the same ring: its last scenes are made again.
 void Training::FillRing() {
   const int64_t whole_ring = RingSize() / source_->ClipsPerScene();
-  const int64_t wanted = std::max<int64_t>(progress_.scenes, options_.first_scenes);
-  const int64_t first = std::max<int64_t>(0, wanted - whole_ring);
+  int64_t wanted = std::max<int64_t>(progress_.scenes, options_.first_scenes);
+  int64_t first = std::max<int64_t>(0, wanted - whole_ring);
+  if (options_.steps <= 0 && progress_.scenes > 0) {
+    // By the clock no run equals another anyway: fresh scenes are worth more than the old ones.
+    first = progress_.scenes;
+    wanted = first + options_.first_scenes;
+  }
   stream_ = std::make_unique<ClipStream>(source_, first, Threads(), 2 * Threads() + 2);
   ProgressBar bar("first clips", wanted - first);
   progress_.scenes = first;
@@ -212,7 +219,8 @@ void Training::TakeNewScenes() {
                         static_cast<int64_t>(static_cast<double>(progress_.step) * options_.scenes_per_step);
     while (progress_.scenes < wanted) TakeScene();
   } else {
-    while (stream_->IsReady()) TakeScene();
+    // Two at most, so that the steps go on however fast clips come.
+    for (int i = 0; i < 2 && stream_->IsReady(); ++i) TakeScene();
   }
 }
 
@@ -265,21 +273,23 @@ void Training::Step() {
   torch::manual_seed(
       MixBits(static_cast<uint64_t>(options_.seed) * 1000003 + static_cast<uint64_t>(progress_.step)) >> 1);
   const bool first = InFirstStage();
-  if (first != was_first_) {
+  if (first != progress_.first_stage) {
     if (summed_ > 0) WriteLog();
-    stage_steps_ = 0;
-    was_first_ = first;
+    if (progress_.step > 0) SaveModel(fs::path(options_.out) / "stage1.safetensors", CurrentModel());
+    progress_.stage_steps = 0;
+    progress_.first_stage = first;
   }
   const double share = Share();
   const double in_stage = first ? share / options_.first_stage
                                 : (share - options_.first_stage) / std::max(1e-9, 1 - options_.first_stage);
-  rate_ = RateAt(in_stage, stage_steps_, first ? options_.rate : options_.joint_rate, options_.warm_up);
+  rate_ =
+      RateAt(in_stage, progress_.stage_steps, first ? options_.rate : options_.joint_rate, options_.warm_up);
   if (first) {
     StepSeparate(rate_);
   } else {
     StepJoint(rate_);
   }
-  ++stage_steps_;
+  ++progress_.stage_steps;
   ++progress_.step;
 }
 
@@ -296,7 +306,7 @@ void Training::WriteLog() {
     if (name != "adversary" && name != "unaligned") total += mean;
   }
   last_loss_ = total;
-  const fs::path path = fs::path(options_.out) / (was_first_ ? "losses-1.csv" : "losses-2.csv");
+  const fs::path path = fs::path(options_.out) / (progress_.first_stage ? "losses-1.csv" : "losses-2.csv");
   const bool fresh = !fs::exists(path) ||
                      (!options_.resume && logged_header_ != header && progress_.step <= options_.log_every);
   if (fresh && fs::exists(path)) fs::remove(path);
@@ -414,7 +424,7 @@ void TrainOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("weight_decay", weight_decay, {.min = 0, .help = "of AdamW"});
   visitor.Field("clip_norm", clip_norm, {.min = 0, .help = "largest norm of the gradient"});
   visitor.Field("threads", threads,
-                {.min = 0, .max = 1024, .help = "threads that make clips; 0: all cores but one"});
+                {.min = 0, .max = 1024, .help = "threads that make clips; 0: all cores but two"});
   visitor.Field("ring", ring, {.min = 1, .help = "clips kept on the device"});
   visitor.Field("first_scenes", first_scenes, {.min = 1, .help = "scenes made before the first step"});
   visitor.Field("scenes_per_step", scenes_per_step,

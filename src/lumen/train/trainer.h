@@ -29,7 +29,7 @@ struct TrainOptions {
   int warm_up = 100;  // steps
   double weight_decay = 1e-4;
   double clip_norm = 5;
-  int threads = 0;             // that make clips; 0: all cores but one
+  int threads = 0;             // that make clips; 0: all cores but two
   int ring = 1500;             // clips kept on the device
   int first_scenes = 48;       // made before the first step
   double scenes_per_step = 0;  // new scenes per step; 0: whatever is ready (needs minutes)
