@@ -127,6 +127,35 @@ std::vector<KeyframeId> FrontEnd::ChooseConnections(const LiveFrame& live, const
   return chosen;
 }
 
+KeyframeId FrontEnd::FindCovering(const MapSnapshot& map, const TrackResult& tracked,
+                                  const View& view) const {
+  constexpr size_t kTried = 6;
+  const int submap = map.keyframes.at(tracked.reference).submap;
+  std::vector<std::pair<double, KeyframeId>> near;
+  for (const auto& [id, keyframe] : map.keyframes) {
+    if (keyframe.submap == submap && id != tracked.reference)
+      near.emplace_back(PoseDistance(keyframe, tracked.world_from_camera), id);
+  }
+  const size_t count = std::min(kTried, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<int64_t>(count), near.end());
+  KeyframeId best = -1;
+  double best_overlap =
+      tracked.overlap.Product();  // a keyframe that shows less than the reference is no help
+  for (size_t i = 0; i < count; ++i) {
+    const MapKeyframe& keyframe = map.keyframes.at(near[i].second);
+    const DepthImage depth =
+        ComputeDepth(keyframe.keyframe->depth, keyframe.state.log_scale, keyframe.state.code);
+    TrackResult seen = tracked;
+    seen.overlap = MeasureOverlap(depth, *keyframe.keyframe->frame->view, view,
+                                  tracked.world_from_camera.Inverse() * keyframe.state.world_from_camera);
+    if (seen.overlap.Product() <= best_overlap || seen.overlap.flow >= tracked.overlap.flow) continue;
+    if (DecideKeyframe(seen, options_.keyframe, true).decision != KeyframeDecision::kContinue) continue;
+    best = near[i].second;
+    best_overlap = seen.overlap.Product();
+  }
+  return best;
+}
+
 KeyframeRequest FrontEnd::MakeRequest(const LiveFrame& live, const MapSnapshot& map,
                                       const TrackResult& tracked, DepthBasis basis, BagOfWords words) {
   const MapKeyframe& reference = map.keyframes.at(tracked.reference);
@@ -166,7 +195,22 @@ FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& publi
     result.is_keyframe = true;
     result.keyframe_reason = result.track.reason;
   } else {
-    const KeyframeVerdict verdict = DecideKeyframe(result.track, options_.keyframe);
+    const bool revisiting = result.track.reference + 1 < next_id_;
+    KeyframeVerdict verdict = DecideKeyframe(result.track, options_.keyframe, revisiting);
+    if (verdict.decision == KeyframeDecision::kNewKeyframe) {
+      // Not if the map has such a keyframe already, and the frame is recognised from there.
+      const KeyframeId covering = FindCovering(map, result.track, *live.frame->view);
+      if (covering >= 0) {
+        const TrackResult again = tracker_.TrackAgainst(
+            live, map, covering,
+            result.track.world_from_camera.Inverse() * map.keyframes.at(covering).state.world_from_camera);
+        const KeyframeVerdict other = DecideKeyframe(again, options_.keyframe, true);
+        if (other.decision == KeyframeDecision::kContinue) {
+          result.track = again;
+          verdict = other;
+        }
+      }
+    }
     if (verdict.decision == KeyframeDecision::kLost) {
       lost_ = true;
       Record(result, -1, {}, 0);

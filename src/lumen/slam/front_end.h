@@ -51,6 +51,8 @@ class FrontEnd {
   KeyframeRequest StartMap(const LiveFrame& live, const DepthBasis& basis, BagOfWords words, Step& step);
   KeyframeRequest MakeRequest(const LiveFrame& live, const MapSnapshot& map, const TrackResult& tracked,
                               DepthBasis basis, BagOfWords words);
+  // A keyframe near by that already shows what this frame does; -1 if there is none.
+  KeyframeId FindCovering(const MapSnapshot& map, const TrackResult& tracked, const View& view) const;
   std::vector<KeyframeId> ChooseConnections(const LiveFrame& live, const MapSnapshot& map,
                                             const TrackResult& tracked);
   BagOfWords Describe(const Frame& frame) const;

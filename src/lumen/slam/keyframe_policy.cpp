@@ -4,13 +4,13 @@
 
 namespace lumen {
 
-KeyframeVerdict DecideKeyframe(const TrackResult& tracked, const KeyframeOptions& options) {
+KeyframeVerdict DecideKeyframe(const TrackResult& tracked, const KeyframeOptions& options, bool revisiting) {
   if (!tracked.Placed()) return {KeyframeDecision::kLost, tracked.reason};
-  if (tracked.overlap.area < options.min_area)
+  if (tracked.overlap.area < (revisiting ? options.revisit_area : options.min_area))
     return {KeyframeDecision::kNewKeyframe, StrCat("overlap by area ", tracked.overlap.area)};
-  if (tracked.overlap.point < options.min_point)
+  if (tracked.overlap.point < (revisiting ? options.revisit_point : options.min_point))
     return {KeyframeDecision::kNewKeyframe, StrCat("overlap by points ", tracked.overlap.point)};
-  if (tracked.overlap.flow > options.max_flow)
+  if (tracked.overlap.flow > (revisiting ? options.revisit_flow : options.max_flow))
     return {KeyframeDecision::kNewKeyframe, StrCat("mean flow ", tracked.overlap.flow)};
   if (tracked.ConsistentInlierRatio() < options.min_inlier_ratio)
     return {KeyframeDecision::kNewKeyframe, StrCat("inlier ratio ", tracked.ConsistentInlierRatio())};

@@ -14,6 +14,8 @@ struct KeyframeVerdict {
 
 // A keyframe is needed where the frame sees enough that its reference does not: little overlap, much
 // motion, or an appearance that is hardly recognised.
-KeyframeVerdict DecideKeyframe(const TrackResult& tracked, const KeyframeOptions& options);
+// A camera that is back where the map has been (`revisiting`) needs less: the place is known.
+KeyframeVerdict DecideKeyframe(const TrackResult& tracked, const KeyframeOptions& options,
+                               bool revisiting = false);
 
 }  // namespace lumen

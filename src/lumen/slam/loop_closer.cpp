@@ -15,6 +15,7 @@ constexpr double kSupportDistance = 0.3;  // in mean depths
 constexpr double kSupportAngle = 0.3;     // radians
 constexpr double kSeenAgain = 0.6;        // overlap at which a place has to be recognised
 constexpr int kDoubtsAllowed = 3;
+constexpr int kSettling = 8;  // mapping steps after a loop was taken out
 
 PoseScale PlaceOf(const KeyframeState& state) { return {state.world_from_camera, state.log_scale}; }
 
@@ -300,6 +301,7 @@ void LoopCloser::Remove(const Closed& closed, const std::string& reason) {
   }
   mapper_.Move(moved);
   if (closed.joined_submap) mapper_.Split(part, *closed.joined_submap, closed.joined_anchor);
+  mapper_.Settle(kSettling, 2);
   // Loops closed since then were measured in a map that is gone: their way back is forgotten.
   for (Closed& other : probation_) {
     for (auto& [id, place] : other.before) {

@@ -46,6 +46,13 @@ void KeyframeOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 1, .help = "mean displacement, as a share of the width"});
   visitor.Field("min_inlier_ratio", min_inlier_ratio,
                 {.min = 0, .max = 1, .help = "share of the cycle-checked matches that agree in space"});
+  visitor.Field("revisit_area", revisit_area,
+                {.min = 0, .max = 1, .help = "overlap by area with an older keyframe that is still enough"});
+  visitor.Field(
+      "revisit_point", revisit_point,
+      {.min = 0, .max = 1, .help = "overlap by points with an older keyframe that is still enough"});
+  visitor.Field("revisit_flow", revisit_flow,
+                {.min = 0, .max = 1, .help = "mean displacement from an older keyframe"});
   visitor.Field("max_connections", max_connections,
                 {.min = 1, .max = 20, .help = "temporal connections of a new keyframe, at most"});
   visitor.Field(

@@ -34,6 +34,11 @@ struct KeyframeOptions {
   double min_point = 0.9;
   double max_flow = 0.08;  // share of the image's width
   double min_inlier_ratio = 0.4;
+  // Where the map was before, so that hovering in one place does not grow it: bounds for a reference that is
+  // not the newest keyframe.
+  double revisit_area = 0.65;
+  double revisit_point = 0.75;
+  double revisit_flow = 0.14;
   int max_connections = 3;
   double connection_inlier_ratio = 0.7;  // relative to the match with the reference
   int patience = 30;                     // usable frames that cannot be placed before a new sub-map is begun
