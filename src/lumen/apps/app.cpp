@@ -108,11 +108,13 @@ int RunApp(int argc, const char* const* argv) {
   AddInfoCommand(app);
   AddSimulateCommand(app);
   AddConvertCommand(app);
+  AddCalibrateCommand(app);
   AddConfigCommand(app);
   AddRunCommand(app);
   AddPredictCommand(app);
   AddEvalCommand(app);
   AddStudyCommand(app);
+  AddReportCommand(app);
   AddBenchCommand(app);
   AddVocabularyCommand(app);
   try {

@@ -13,11 +13,13 @@ namespace lumen {
 
 // Each adds its subcommand with its options; the work is done in the subcommand's callback.
 void AddBenchCommand(CLI::App& app);
+void AddCalibrateCommand(CLI::App& app);
 void AddConfigCommand(CLI::App& app);
 void AddConvertCommand(CLI::App& app);
 void AddEvalCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
+void AddReportCommand(CLI::App& app);
 void AddRunCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
 void AddStudyCommand(CLI::App& app);

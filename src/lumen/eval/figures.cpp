@@ -81,6 +81,8 @@ void DrawView(Svg& svg, const TrajectoryFigure& figure, const PlotArea& area, co
              [&](const PoseError& pose) { return at(pose.estimate.Translation()); });
   for (const PoseError& pose : figure.keyframes)
     svg.Marker(at(pose.estimate.Translation()), MarkerShape::kCircle, 4, kVermillion);
+  if (truth.empty())  // a run without a truth starts and ends by itself
+    for (const PoseError& pose : figure.frames) truth.push_back(at(pose.estimate.Translation()));
   if (truth.empty()) return;
   svg.Marker(truth.front(), MarkerShape::kTriangle, 10, "#FFFFFF", {.color = kBlack, .width = 1.5});
   svg.Marker(truth.back(), MarkerShape::kSquare, 8, "#FFFFFF", {.color = kBlack, .width = 1.5});
@@ -256,8 +258,10 @@ std::string DrawTrajectory(const TrajectoryFigure& figure) {
   constexpr double panel_size = 270, left_margin = 62, top_margin = 64, gap = 74;
   Svg svg(left_margin + 3 * panel_size + 2 * gap + 20, top_margin + panel_size + 52);
   svg.Text({left_margin, 24}, figure.title, {.size = 15, .bold = true});
-  double x = LegendLine(svg, left_margin, 48, kTruthStroke, "truth");
-  if (!figure.frames.empty()) x = LegendLine(svg, x, 48, kEstimateStroke, "estimate, aligned");
+  double x = left_margin;
+  if (!figure.truth.empty()) x = LegendLine(svg, x, 48, kTruthStroke, "truth");
+  if (!figure.frames.empty())
+    x = LegendLine(svg, x, 48, kEstimateStroke, figure.truth.empty() ? "estimate" : "estimate, aligned");
   x = LegendMarker(svg, x, 48, MarkerShape::kCircle, 6, kVermillion, {.color = "none"}, "keyframes");
   const Stroke outline{.color = kBlack, .width = 1.5, .dash = {}};
   x = LegendMarker(svg, x, 48, MarkerShape::kTriangle, 10, "#FFFFFF", outline, "start");

@@ -35,7 +35,7 @@ class PlotArea {
 struct TrajectoryFigure {
   std::string title;
   std::string units;
-  std::vector<Eigen::Vector3d> truth;  // all of it
+  std::vector<Eigen::Vector3d> truth;  // all of it; empty: not known
   std::vector<PoseError> frames;       // placed, in order; gaps in time are gaps in the line
   std::vector<PoseError> keyframes;
   double max_gap_seconds = 0.25;  // between frames that are still joined

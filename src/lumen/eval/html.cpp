@@ -59,6 +59,8 @@ void HtmlPage::Figure(const std::string& svg, const std::string& caption) {
   body_ += StrCat("<figure>\n", svg, "<figcaption>", EscapeXml(caption), "</figcaption>\n</figure>\n");
 }
 
+void HtmlPage::Html(const std::string& fragment) { body_ += fragment; }
+
 std::string HtmlPage::Finish() const {
   return StrCat("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", EscapeXml(title_),
                 "</title><style>", kStyle, "</style></head>\n<body>\n", body_, "</body></html>\n");

@@ -15,6 +15,7 @@ class HtmlPage {
   // The first row is the head. A cell between double asterisks is bold, as in Markdown.
   void Table(const std::vector<std::vector<std::string>>& rows);
   void Figure(const std::string& svg, const std::string& caption);
+  void Html(const std::string& fragment);  // as it is: escape what comes from outside
   std::string Finish() const;
 
  private:

@@ -40,4 +40,12 @@ std::unique_ptr<FrameSource> OpenVideo(const fs::path& path) {
   return RequireModule(path.string()).OpenVideo(path);
 }
 
+std::optional<BoardView> FindBoard(const RawFrame& frame, const Board& board) {
+  return RequireModule("checkerboard").FindBoard(frame, board);
+}
+std::optional<CameraFit> FitCamera(const std::vector<BoardView>& views, const Board& board,
+                                   const CameraFitOptions& options) {
+  return RequireModule("checkerboard").FitCamera(views, board, options);
+}
+
 }  // namespace lumen

@@ -8,6 +8,7 @@
 
 #include "lumen/geometry/camera.h"
 #include "lumen/image/image.h"
+#include "lumen/io/board_calibration.h"
 #include "lumen/io/frame_source.h"
 
 namespace lumen {
@@ -28,6 +29,9 @@ class OpenCvModule {
   virtual std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) const = 0;
   virtual Camera LoadCalibration(const std::filesystem::path& path) const = 0;
   virtual std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path) const = 0;
+  virtual std::optional<BoardView> FindBoard(const RawFrame& frame, const Board& board) const = 0;
+  virtual std::optional<CameraFit> FitCamera(const std::vector<BoardView>& views, const Board& board,
+                                             const CameraFitOptions& options) const = 0;
 };
 constexpr const char* kOpenCvModuleEntry = "LumenOpenCvModule";
 

@@ -8,6 +8,7 @@
 #include <opencv2/videoio.hpp>
 
 #include "lumen/base/text.h"
+#include "lumen/io/opencv_board.h"
 
 namespace lumen {
 
@@ -167,6 +168,13 @@ class Module : public OpenCvModule {
   }
   std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path) const override {
     return std::make_unique<VideoSource>(path);
+  }
+  std::optional<BoardView> FindBoard(const RawFrame& frame, const Board& board) const override {
+    return FindBoardWithOpenCv(frame, board);
+  }
+  std::optional<CameraFit> FitCamera(const std::vector<BoardView>& views, const Board& board,
+                                     const CameraFitOptions& options) const override {
+    return FitCameraWithOpenCv(views, board, options);
   }
 };
 

@@ -1,0 +1,85 @@
+// What shows a run to people: the report, and the commands around it, from the outside.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "lumen/base/text.h"
+#include "lumen/io/calibration.h"
+#include "lumen/io/png.h"
+#include "tests/command.h"
+#include "tests/small_run.h"
+
+namespace lumen {
+namespace {
+
+namespace fs = std::filesystem;
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Report, HoldsEverythingInsideAndFetchesNothing) {
+  const TemporaryFolder folder;
+  const fs::path run = WriteSmallRun(folder.Path(), {.frames = 24});
+  const CommandResult result = RunCommand(StrCat("lumen report ", run.string(), " --views 6 --keyframes 3"));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::string page = ReadFile(run / "report.html");
+  EXPECT_EQ(Count(page, "alt=\"view "), 6U);
+  EXPECT_EQ(Count(page, "<figcaption>frame "), 3U);
+  EXPECT_NE(page.find("The fused surface"), std::string::npos);
+  EXPECT_NE(page.find("ATE trans (mm)"), std::string::npos) << "the run's own input has the truth";
+  EXPECT_EQ(Count(page, "src=\"data:image/"), Count(page, "src=\""));
+  EXPECT_EQ(page.find("<link"), std::string::npos);
+  EXPECT_EQ(page.find("href=\"http"), std::string::npos);
+}
+
+TEST(Report, ARunThatWasBrokenOffShowsWhatThereIs) {
+  const TemporaryFolder folder;
+  const fs::path run = WriteSmallRun(folder.Path(), {.frames = 24, .with_surface = false, .finished = false});
+  fs::remove_all(folder.Path() / "sequence");
+  fs::remove(run / run_file::kEvents);
+  const CommandResult result = RunCommand(StrCat("lumen report ", run.string(), " --views 4"));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::string page = ReadFile(run / "report.html");
+  EXPECT_NE(page.find("did not come to its end"), std::string::npos);
+  EXPECT_NE(page.find("The points of all keyframes"), std::string::npos);
+  EXPECT_EQ(page.find("Against the truth"), std::string::npos);
+}
+
+TEST(Report, AFolderThatIsNoRunIsNamed) {
+  const TemporaryFolder folder;
+  const CommandResult result = RunCommand(StrCat("lumen report ", folder.Path().string()));
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("is not a run"), std::string::npos) << result.err;
+}
+
+TEST(Calibrate, AGuessIsCalledAGuess) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.Path() / "images");
+  SavePng(folder.Path() / "images" / "0.png", RgbImage(200, 160, 3, 90).View());
+  const fs::path out = folder.Path() / "c.yaml";
+  const CommandResult result = RunCommand(
+      StrCat("lumen calibrate ", (folder.Path() / "images").string(), " --fov 90 --out ", out.string()));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("a guess"), std::string::npos);
+  EXPECT_NE(ReadFile(out).find("not measured"), std::string::npos);
+  EXPECT_NEAR(LoadCalibration(out).AsPinhole()->fx, 100, 1e-9);
+}
+
+TEST(Calibrate, PicturesWithoutABoardAreRefusedInWords) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.Path() / "images");
+  for (int i = 0; i < 3; ++i)
+    SavePng(folder.Path() / "images" / StrCat(i, ".png"), RgbImage(200, 160, 3, 90).View());
+  const std::string images = (folder.Path() / "images").string();
+  const CommandResult none = RunCommand(StrCat("lumen calibrate ", images, " --board 9x6 --square 5"));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("found in 0 different views"), std::string::npos) << none.err;
+  EXPECT_EQ(RunCommand(StrCat("lumen calibrate ", images)).code, 2);
+  EXPECT_EQ(RunCommand(StrCat("lumen calibrate ", images, " --board 9 --square 5")).code, 2);
+}
+
+}  // namespace
+}  // namespace lumen
