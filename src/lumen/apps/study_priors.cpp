@@ -27,6 +27,7 @@ constexpr double kMatchTolerance = 2;  // px at the maps' size
 constexpr double kAlignedFlow = 1;     // px, mean over the visible pixels
 constexpr double kRoll = 30 * M_PI / 180;
 constexpr int kKeypoints = 256;
+constexpr double kCodeWeight = 1;  // as SLAM's mapping
 constexpr double kEpipolarTolerance = 1.5;
 constexpr int kEpipolarGap = 10;
 
@@ -138,18 +139,23 @@ TrueFlow FlowBetween(const Subject& subject, const StudyFrame& source, const Stu
 }
 
 struct MatchCounts {
-  int64_t right = 0, kept = 0;
+  int64_t right = 0, kept = 0;  // of keypoints that the target sees
+  int64_t unseen = 0;           // kept although the target does not see them
 };
 
-// Matches kept by the cycle check that are right; what the target does not see counts as wrong.
+// Matches kept by the cycle check, and those of them that are right.
 MatchCounts CountMatches(const Subject& subject, const StudyFrame& source, const StudyFrame& target,
                          uint64_t seed) {
   const TrueFlow truth = FlowBetween(subject, source, target);
   MatchCounts counts;
   for (const Match& match : MatchFrames(source, target, seed).matches) {
     const auto place = truth.At(match.source.x(), match.source.y());
+    if (!place) {
+      ++counts.unseen;
+      continue;
+    }
     ++counts.kept;
-    if (place && (*place - match.target).norm() <= kMatchTolerance) ++counts.right;
+    if ((*place - match.target).norm() <= kMatchTolerance) ++counts.right;
   }
   return counts;
 }
@@ -239,6 +245,7 @@ AlignmentGrade GradeAlignment(const Subject& subject, const StudyFrame& source, 
   solve.optimize_scale = true;
   solve.optimize_code = true;
   solve.use_matched_geometry = true;
+  solve.code_prior_weight = kCodeWeight;
   const PairAlignmentResult result =
       AlignPair(problem, Rigid3(start.Rotation(), start.Translation() / unit), solve);
   const DepthImage depth = ComputeDepth(source.keyframe->depth, result.source_log_scale, result.source_code);
@@ -267,9 +274,12 @@ std::vector<FramePair> ChoosePairs(const Subject& subject, const PriorStudyOptio
     const auto gap = static_cast<int>(random.UniformInt(4, 40));
     const int target = std::clamp(source + (random.Chance(0.5) ? gap : -gap), 0, subject.Size() - 1);
     if (target == source) continue;
-    const Rigid3 pose = subject.Pose(source);
-    const double overlap =
-        ComputeFlow(subject.SmallRenderer(), subject.Truth(pose), pose, subject.Pose(target)).overlap;
+    // Both ways: a view from far behind sees all of the source, and little of what the source shows of it.
+    const auto overlap_from = [&](int from, int to) {
+      const Rigid3 pose = subject.Pose(from);
+      return ComputeFlow(subject.SmallRenderer(), subject.Truth(pose), pose, subject.Pose(to)).overlap;
+    };
+    const double overlap = std::min(overlap_from(source, target), overlap_from(target, source));
     if (overlap >= options.min_overlap) pairs.push_back({source, target});
   }
   return pairs;
@@ -323,6 +333,7 @@ Json StudySubject(const SuiteSubject& which, const Model& model, const std::opti
     const MatchCounts b = CountMatches(subject, source, turned, p);
     straight.right += a.right;
     straight.kept += a.kept;
+    straight.unseen += a.unseen;
     rolled.right += b.right;
     rolled.kept += b.kept;
     const AlignmentGrade grade = GradeAlignment(subject, source, target, options, random.Split(p));
@@ -344,7 +355,10 @@ Json StudySubject(const SuiteSubject& which, const Model& model, const std::opti
     row["flow_error_median"] = Quantile(flow_errors, 0.5);
     row["match_precision"] = Share(straight.right, straight.kept);
     row["match_precision_rolled"] = Share(rolled.right, rolled.kept);
-    row["matches_kept"] = Share(straight.kept, static_cast<int64_t>(kKeypoints * pairs.size()));
+    // Strictly: a match of something the target does not see is wrong, too.
+    row["match_precision_all"] = Share(straight.right, straight.kept + straight.unseen);
+    row["matches_kept"] =
+        Share(straight.kept + straight.unseen, static_cast<int64_t>(kKeypoints * pairs.size()));
   }
   if (vocabulary) {
     const double auc = PlaceAuc(subject, frames, *vocabulary);
@@ -381,7 +395,7 @@ Json StudyPriors(const Model& model, const std::optional<Vocabulary>& vocabulary
   Json result;
   for (const char* key :
        {"ard_average", "threshold_average", "ard_gain", "alignment_success", "flow_error_median",
-        "match_precision", "match_precision_rolled", "matches_kept", "place_auc"}) {
+        "match_precision", "match_precision_rolled", "match_precision_all", "matches_kept", "place_auc"}) {
     std::vector<double> values;
     for (const Json& row : rows) {
       if (const Json* value = row.Find(key)) values.push_back(value->AsDouble());

@@ -31,6 +31,7 @@ constexpr Goal kRows[] = {{"ard_average", "average depth: ARD"},
                           {"flow_error_median", "flow error after alignment, px"},
                           {"match_precision", "matches within 2 px"},
                           {"match_precision_rolled", "the same, rolled by 30 degrees"},
+                          {"match_precision_all", "the same, unseen keypoints counted as wrong"},
                           {"matches_kept", "keypoints kept by the cycle check"},
                           {"place_auc", "same place or not: area under curve"},
                           {"real_ard", "real frames: ARD"},
@@ -68,7 +69,8 @@ void RunPriorsStudy(PriorsCommand command) {
   if (!vocabulary) LogWarning("no vocabulary beside ", path->string(), ": place recognition is not graded");
   Json result = StudyPriors(model, vocabulary, command.study);
   if (!command.real.empty()) {
-    for (const auto& [key, value] : StudyRealPriors(model, command.real).AsObject()) result[key] = value;
+    const Json real = StudyRealPriors(model, command.real);
+    for (const auto& [key, value] : real.AsObject()) result[key] = value;
   }
   result["model"] = model.hash;
   result["version"] = Version();
