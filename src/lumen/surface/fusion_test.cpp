@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lumen/surface/mesh_tools.h"
-#include "lumen/surface/surface_test_data.h"
+#include "lumen/surface/surface_world_test.h"
 
 namespace lumen {
 namespace {
