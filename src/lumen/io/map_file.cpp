@@ -1,5 +1,6 @@
 #include "lumen/io/map_file.h"
 
+#include <bit>
 #include <cmath>
 
 #include "lumen/base/error.h"
@@ -14,13 +15,15 @@ namespace {
 constexpr int64_t kFormat = 1;
 constexpr hsize_t kMaxKeyframes = 100000;
 
-// IEEE half precision; HDF5 converts on the way.
-Hdf5Handle HalfType() {
-  Hdf5Handle type(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
-  H5Tset_fields(type.Id(), 15, 10, 5, 0, 10);
-  H5Tset_size(type.Id(), 2);
-  H5Tset_ebias(type.Id(), 15);
-  return type;
+// Ten bits of mantissa, as half precision has: the rest are zeros, which compress to nothing.
+Image<float> RoundToHalf(Image<float> image) {
+  constexpr uint32_t kDropped = 13;
+  for (size_t i = 0; i < image.Size(); ++i) {
+    auto bits = std::bit_cast<uint32_t>(image.Data()[i]);
+    bits = (bits + (1U << (kDropped - 1))) & ~((1U << kDropped) - 1);
+    image.Data()[i] = std::bit_cast<float>(bits);
+  }
+  return image;
 }
 
 using Shape = std::vector<hsize_t>;
@@ -49,8 +52,14 @@ class MapWriter {
   void Write(const std::string& name, const Shape& shape, hid_t memory_type, hid_t file_type,
              const void* data) {
     const Hdf5Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
+    const Hdf5Handle properties = Properties(H5P_DATASET_CREATE);
+    if (shape.size() == 3) {  // pictures: one chunk, bytes of equal rank side by side, then compressed
+      H5Pset_chunk(properties.Id(), 3, shape.data());
+      H5Pset_shuffle(properties.Id());
+      H5Pset_deflate(properties.Id(), 1);
+    }
     const Hdf5Handle set(H5Dcreate2(file_.Id(), name.c_str(), file_type, space.Id(), H5P_DEFAULT,
-                                    Properties(H5P_DATASET_CREATE).Id(), H5P_DEFAULT),
+                                    properties.Id(), H5P_DEFAULT),
                          H5Dclose);
     Require(set.Valid());
     Require(CountOf(shape) == 0 || H5Dwrite(set.Id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
@@ -61,11 +70,11 @@ class MapWriter {
   void Integers(const std::string& name, const std::vector<int64_t>& values) {
     Write(name, {values.size()}, H5T_NATIVE_INT64, H5T_STD_I64LE, values.data());
   }
-  void Floats(const std::string& name, const Image<float>& image, hid_t file_type) {
+  void Floats(const std::string& name, const Image<float>& image) {
     Write(name,
           {static_cast<hsize_t>(image.Height()), static_cast<hsize_t>(image.Width()),
            static_cast<hsize_t>(image.Channels())},
-          H5T_NATIVE_FLOAT, file_type, image.Data());
+          H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, image.Data());
   }
   void Bytes(const std::string& name, const Image<uint8_t>& image) {
     Write(name,
@@ -168,7 +177,7 @@ Image<float> FinestFeatures(const FeaturePyramid& features) {
 
 std::string KeyframeGroup(KeyframeId id) { return StrCat("keyframe", id); }
 
-void WriteKeyframe(const MapKeyframe& entry, const std::string& group, hid_t half, MapWriter& writer) {
+void WriteKeyframe(const MapKeyframe& entry, const std::string& group, MapWriter& writer) {
   const Frame& frame = *entry.keyframe->frame;
   const KeyframeState& state = entry.state;
   writer.Group(group);
@@ -179,10 +188,10 @@ void WriteKeyframe(const MapKeyframe& entry, const std::string& group, hid_t hal
   numbers.insert(numbers.end(), state.code.begin(), state.code.end());
   writer.Doubles(group + "/state", numbers);
   writer.Bytes(group + "/image", frame.image);
-  writer.Floats(group + "/features", FinestFeatures(frame.features), half);
-  writer.Floats(group + "/descriptors", frame.features.descriptors, half);
-  writer.Floats(group + "/average_depth", entry.keyframe->depth.average, H5T_IEEE_F32LE);
-  writer.Floats(group + "/bases", entry.keyframe->depth.bases, half);
+  writer.Floats(group + "/features", RoundToHalf(FinestFeatures(frame.features)));
+  writer.Floats(group + "/descriptors", RoundToHalf(frame.features.descriptors));
+  writer.Floats(group + "/average_depth", entry.keyframe->depth.average);
+  writer.Floats(group + "/bases", RoundToHalf(entry.keyframe->depth.bases));
 }
 
 MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
@@ -233,7 +242,6 @@ void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
       edges.insert(edges.end(), {edge.first, edge.second, static_cast<int64_t>(edge.kind)});
     writer.Integers("keyframes", ids);
     writer.Integers("edges", edges);
-    const Hdf5Handle half = HalfType();
     bool first = true;
     for (const auto& [id, entry] : stored.map.keyframes) {
       const View& view = *entry.keyframe->frame->view;
@@ -243,7 +251,7 @@ void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
         writer.Bytes("eroded_mask", view.eroded_mask);
       }
       const std::string group = KeyframeGroup(id);
-      WriteKeyframe(entry, group, half.Id(), writer);
+      WriteKeyframe(entry, group, writer);
       std::vector<int64_t> words;
       std::vector<double> weights;
       if (const auto found = stored.words.find(id); found != stored.words.end()) {
