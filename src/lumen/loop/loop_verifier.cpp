@@ -6,7 +6,8 @@ namespace lumen {
 
 namespace {
 constexpr double kAgreementPixels = 3;
-}
+constexpr int kAgreementKeypoints = 192;
+}  // namespace
 
 LoopVerifierOptions::LoopVerifierOptions() {
   matching.matching.keypoints = 512;
@@ -46,9 +47,14 @@ double LoopVerifier::InlierRatio(const LoopSide& query, const LoopSide& referenc
 }
 
 double LoopVerifier::Agreement(const LoopSide& query, const LoopSide& reference, uint64_t seed) const {
-  const PairRegistration matched = Register(query, reference, seed);
-  if (matched.consistent.empty()) return 0;
   const DepthImage depth = ComputeDepth(query);
+  const DepthImage reference_depth = ComputeDepth(reference);
+  MatchOptions options = options_.matching.matching;
+  options.keypoints = std::min(options.keypoints, kAgreementKeypoints);
+  const PairRegistration matched =
+      MatchPair({query.GetKeyframe().frame.get(), depth},
+                {reference.GetKeyframe().frame.get(), reference_depth}, options, seed);
+  if (matched.consistent.empty()) return 0;
   const Rigid3 reference_from_query =
       reference.state.world_from_camera.Inverse() * query.state.world_from_camera;
   const PinholeCamera& from = query.GetKeyframe().frame->view->camera;
