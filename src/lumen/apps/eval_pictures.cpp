@@ -168,23 +168,26 @@ std::optional<NamedFigure> MakeDepthFigure(const Grading& grading, const Estimat
     if (auto row = LoadMapPictures(grading.maps[at], estimate, truth)) rows.push_back(std::move(*row));
   }
   if (rows.empty()) return std::nullopt;
-  constexpr double kLeft = 120, kTop = 92, kWidth = 200, kGap = 10;
-  const double height = kWidth * rows[0].truth.Height() / rows[0].truth.Width();
-  Svg svg(kLeft + 4 * (kWidth + kGap) + 6, kTop + static_cast<double>(rows.size()) * (height + kGap));
-  svg.Text({kLeft, 24}, StrCat("Depth of keyframes: ", estimate.name, " on ", truth.name),
+  constexpr double left_margin = 120, top_margin = 92, plot_width = 200, gap = 10;
+  const double height = plot_width * rows[0].truth.Height() / rows[0].truth.Width();
+  Svg svg(left_margin + 4 * (plot_width + gap) + 6,
+          top_margin + static_cast<double>(rows.size()) * (height + gap));
+  svg.Text({left_margin, 24}, StrCat("Depth of keyframes: ", estimate.name, " on ", truth.name),
            {.size = 15, .bold = true});
   const Range depth = DepthRange(rows);
   const std::string unit = truth.units == "arbitrary" ? "" : " " + truth.units;
   const std::array<const char*, 4> titles = {"image", "true depth", "estimate, median-scaled",
                                              "relative error"};
   for (size_t k = 0; k < titles.size(); ++k) {
-    const double x = kLeft + static_cast<double>(k) * (kWidth + kGap);
+    const double x = left_margin + static_cast<double>(k) * (plot_width + gap);
     svg.Text({x, 48}, titles[k], {.size = 12.5});
-    if (k == 1 || k == 2) DrawColorBar(svg, {x, 56, kWidth, 9}, "0", Short(depth.high, 0) + unit);
-    if (k == 3) DrawColorBar(svg, {x, 56, kWidth, 9}, "0", "≥ 50 %");
+    if (k == 1 || k == 2) DrawColorBar(svg, {x, 56, plot_width, 9}, "0", Short(depth.high, 0) + unit);
+    if (k == 3) DrawColorBar(svg, {x, 56, plot_width, 9}, "0", "≥ 50 %");
   }
   for (size_t k = 0; k < rows.size(); ++k)
-    DrawMapRow(svg, rows[k], {kLeft, kTop + static_cast<double>(k) * (height + kGap), kWidth, height}, depth);
+    DrawMapRow(svg, rows[k],
+               {left_margin, top_margin + static_cast<double>(k) * (height + gap), plot_width, height},
+               depth);
   return NamedFigure{"depth", "Keyframes spread over the run; black: unknown.", svg.Finish()};
 }
 

@@ -40,7 +40,7 @@ std::vector<std::string> Joined(std::vector<std::string> first, const std::vecto
   return first;
 }
 
-void RunSuite(StudyRunOptions options) {
+void RunSuite(const StudyRunOptions& options) {
   std::vector<StudyCell> cells;
   for (const NamedSequence& sequence : ResolveSequences(options))
     cells.push_back({"lumen", sequence.name, sequence.folder, options.settings, options.model});
@@ -49,7 +49,7 @@ void RunSuite(StudyRunOptions options) {
   RequireAllCells(study);
 }
 
-void RunAblation(StudyRunOptions options) {
+void RunAblation(const StudyRunOptions& options) {
   std::vector<StudyCell> cells;
   const std::vector<NamedSequence> sequences = ResolveSequences(options);
   for (const Ablation& ablation : PaperAblations()) {
@@ -150,6 +150,7 @@ void AddStudyCommand(CLI::App& app) {
   AddStudyAblationCommand(*study);
   AddStudyCrossSubjectCommand(*study);
   AddStudyCompareCommand(*study);
+  AddStudyPriorsCommand(*study);
 }
 
 }  // namespace lumen

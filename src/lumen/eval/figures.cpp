@@ -18,13 +18,13 @@ const Stroke kEstimateStroke{.color = kBlue, .width = 1.6, .dash = {}};
 
 std::string TickText(double value, double step) {
   const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
-  constexpr int kMostDecimals = 4;  // beyond them numbers run into their neighbours
+  constexpr int most_decimals = 4;  // beyond them numbers run into their neighbours
   char text[40];
-  if (decimals > kMostDecimals && value != 0) {
+  if (decimals > most_decimals && value != 0) {
     std::snprintf(text, sizeof(text), "%.1e", value);
     return text;
   }
-  std::snprintf(text, sizeof(text), "%.*f", std::min(decimals, kMostDecimals), value == 0 ? 0.0 : value);
+  std::snprintf(text, sizeof(text), "%.*f", std::min(decimals, most_decimals), value == 0 ? 0.0 : value);
   return text;
 }
 
@@ -168,17 +168,19 @@ Range PanelRange(const BoxPanel& panel) {
 }
 
 void DrawBox(Svg& svg, const PlotArea& area, double x, size_t variant, const std::vector<double>& values) {
-  constexpr double kHalf = 0.3;
+  constexpr double half_width = 0.3;
   const BoxSummary box = SummariseBox(values);
   const Stroke stroke{.color = SeriesColor(variant), .width = 1.6, .dash = {}};
-  const Eigen::Vector2d top = area.At(x - kHalf, box.high_quartile);
-  const Eigen::Vector2d bottom = area.At(x + kHalf, box.low_quartile);
+  const Eigen::Vector2d top = area.At(x - half_width, box.high_quartile);
+  const Eigen::Vector2d bottom = area.At(x + half_width, box.low_quartile);
   svg.Line(area.At(x, box.low_whisker), area.At(x, box.low_quartile), stroke);
   svg.Line(area.At(x, box.high_quartile), area.At(x, box.high_whisker), stroke);
-  svg.Line(area.At(x - kHalf / 2, box.low_whisker), area.At(x + kHalf / 2, box.low_whisker), stroke);
-  svg.Line(area.At(x - kHalf / 2, box.high_whisker), area.At(x + kHalf / 2, box.high_whisker), stroke);
+  svg.Line(area.At(x - half_width / 2, box.low_whisker), area.At(x + half_width / 2, box.low_whisker),
+           stroke);
+  svg.Line(area.At(x - half_width / 2, box.high_whisker), area.At(x + half_width / 2, box.high_whisker),
+           stroke);
   svg.Rect({top.x(), top.y(), bottom.x() - top.x(), bottom.y() - top.y()}, "#FFFFFF", stroke);
-  svg.Line(area.At(x - kHalf, box.median), area.At(x + kHalf, box.median),
+  svg.Line(area.At(x - half_width, box.median), area.At(x + half_width, box.median),
            {.color = kBlack, .width = 2.4, .dash = {}});
   Random random(variant + 1);  // dots beside one another, the same each time
   for (const double value : values)
@@ -251,10 +253,10 @@ void PlotArea::DrawAxes(Svg& svg, const std::string& x_title, const std::string&
 }
 
 std::string DrawTrajectory(const TrajectoryFigure& figure) {
-  constexpr double kPanel = 270, kLeft = 62, kTop = 64, kGap = 74;
-  Svg svg(kLeft + 3 * kPanel + 2 * kGap + 20, kTop + kPanel + 52);
-  svg.Text({kLeft, 24}, figure.title, {.size = 15, .bold = true});
-  double x = LegendLine(svg, kLeft, 48, kTruthStroke, "truth");
+  constexpr double panel_size = 270, left_margin = 62, top_margin = 64, gap = 74;
+  Svg svg(left_margin + 3 * panel_size + 2 * gap + 20, top_margin + panel_size + 52);
+  svg.Text({left_margin, 24}, figure.title, {.size = 15, .bold = true});
+  double x = LegendLine(svg, left_margin, 48, kTruthStroke, "truth");
   if (!figure.frames.empty()) x = LegendLine(svg, x, 48, kEstimateStroke, "estimate, aligned");
   x = LegendMarker(svg, x, 48, MarkerShape::kCircle, 6, kVermillion, {.color = "none"}, "keyframes");
   const Stroke outline{.color = kBlack, .width = 1.5, .dash = {}};
@@ -266,9 +268,9 @@ std::string DrawTrajectory(const TrajectoryFigure& figure) {
   const double half = std::max(1e-9, 0.55 * (bounds.high - bounds.low).maxCoeff());
   for (size_t k = 0; k < kViews.size(); ++k) {
     const View& view = kViews[k];
-    const PlotArea area({kLeft + static_cast<double>(k) * (kPanel + kGap), kTop, kPanel, kPanel},
-                        {centre[view.x] - half, centre[view.x] + half},
-                        {centre[view.y] - half, centre[view.y] + half});
+    const PlotArea area(
+        {left_margin + static_cast<double>(k) * (panel_size + gap), top_margin, panel_size, panel_size},
+        {centre[view.x] - half, centre[view.x] + half}, {centre[view.y] - half, centre[view.y] + half});
     area.DrawAxes(svg, LengthTitle(view.x_name, figure.units), LengthTitle(view.y_name, figure.units));
     DrawView(svg, figure, area, view);
   }
@@ -276,10 +278,10 @@ std::string DrawTrajectory(const TrajectoryFigure& figure) {
 }
 
 std::string DrawErrors(const ErrorFigure& figure) {
-  constexpr double kLeft = 66, kTop = 64, kWidth = 850, kHeight = 150, kGap = 26;
-  Svg svg(kLeft + kWidth + 20, kTop + 2 * kHeight + kGap + 52);
-  svg.Text({kLeft, 24}, figure.title, {.size = 15, .bold = true});
-  DrawErrorLegend(svg, figure, kLeft, 48);
+  constexpr double left_margin = 66, top_margin = 64, plot_width = 850, plot_height = 150, gap = 26;
+  Svg svg(left_margin + plot_width + 20, top_margin + 2 * plot_height + gap + 52);
+  svg.Text({left_margin, 24}, figure.title, {.size = 15, .bold = true});
+  DrawErrorLegend(svg, figure, left_margin, 48);
   struct Panel {
     double PoseError::*error;
     std::string title;
@@ -288,8 +290,9 @@ std::string DrawErrors(const ErrorFigure& figure) {
                                         {&PoseError::rotation_degrees, "rotation (°)"}}};
   const Range time = figure.time.high > figure.time.low ? figure.time : Widened(figure.time, 0.5);
   for (size_t k = 0; k < panels.size(); ++k) {
-    const PlotArea area({kLeft, kTop + static_cast<double>(k) * (kHeight + kGap), kWidth, kHeight}, time,
-                        {0, 1.08 * LargestError(figure, panels[k].error)});
+    const PlotArea area(
+        {left_margin, top_margin + static_cast<double>(k) * (plot_height + gap), plot_width, plot_height},
+        time, {0, 1.08 * LargestError(figure, panels[k].error)});
     area.DrawAxes(svg, k == 1 ? "time (s)" : "", panels[k].title);
     DrawErrorPanel(svg, figure, area, panels[k].error);
   }
@@ -297,28 +300,30 @@ std::string DrawErrors(const ErrorFigure& figure) {
 }
 
 std::string DrawBoxes(const BoxFigure& figure) {
-  constexpr int kColumns = 4;
-  constexpr double kPanelHeight = 180, kLeft = 52, kTop = 66, kGapX = 62, kGapY = 58;
+  constexpr int most_columns = 4;
+  constexpr double panel_height = 180, left_margin = 52, top_margin = 66, gap_x = 62, gap_y = 58;
   const auto variants = static_cast<double>(figure.variants.size());
   const double panel_width = std::clamp(34 * variants, 200.0, 330.0);
   const int panels = static_cast<int>(figure.panels.size());
-  const int columns = std::min(kColumns, std::max(panels, 1));
+  const int columns = std::min(most_columns, std::max(panels, 1));
   const int rows = (panels + columns - 1) / columns;
-  const double legend = kTop + rows * (kPanelHeight + kGapY) + 4;
+  const double legend = top_margin + rows * (panel_height + gap_y) + 4;
   double longest = 8 * static_cast<double>(figure.title.size());
   for (const std::string& name : figure.variants)
     longest = std::max(longest, 30 + 6.8 * static_cast<double>(name.size()));
-  Svg svg(std::max(kLeft + columns * (panel_width + kGapX), kLeft + longest + 20), legend + 18 * variants);
-  svg.Text({kLeft, 26}, figure.title, {.size = 15, .bold = true});
+  Svg svg(std::max(left_margin + columns * (panel_width + gap_x), left_margin + longest + 20),
+          legend + 18 * variants);
+  svg.Text({left_margin, 26}, figure.title, {.size = 15, .bold = true});
   for (int i = 0; i < panels; ++i) {
+    const int row = i / columns;
     DrawBoxPanel(svg, figure.panels[static_cast<size_t>(i)],
-                 {kLeft + i % columns * (panel_width + kGapX), kTop + i / columns * (kPanelHeight + kGapY),
-                  panel_width, kPanelHeight});
+                 {left_margin + i % columns * (panel_width + gap_x),
+                  top_margin + row * (panel_height + gap_y), panel_width, panel_height});
   }
   for (size_t k = 0; k < figure.variants.size(); ++k) {
     const double y = legend + 18 * static_cast<double>(k);
-    svg.Rect({kLeft, y - 10, 12, 12}, SeriesColor(k));
-    svg.Text({kLeft + 20, y}, StrCat(k + 1, "   ", figure.variants[k]), {.size = 12.5});
+    svg.Rect({left_margin, y - 10, 12, 12}, SeriesColor(k));
+    svg.Text({left_margin + 20, y}, StrCat(k + 1, "   ", figure.variants[k]), {.size = 12.5});
   }
   return svg.Finish();
 }

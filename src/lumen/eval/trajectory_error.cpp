@@ -196,6 +196,7 @@ TrajectoryErrors ComputeTrajectoryErrors(const Trajectory& estimate, const Traje
 
   const std::vector<double> truth_length = CumulativeLength(truth);
   std::vector<double> length;
+  length.reserve(pairs.size());
   for (const PosePair& pair : pairs) length.push_back(truth_length[pair.truth]);
   errors.path_length = length.back() - length.front();
   errors.relative = GradeSteps(errors.poses, length, options);
