@@ -111,6 +111,7 @@ int RunApp(int argc, const char* const* argv) {
   AddCalibrateCommand(app);
   AddConfigCommand(app);
   AddRunCommand(app);
+  AddFuseCommand(app);
   AddPredictCommand(app);
   AddEvalCommand(app);
   AddStudyCommand(app);

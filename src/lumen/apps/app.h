@@ -17,6 +17,7 @@ void AddCalibrateCommand(CLI::App& app);
 void AddConfigCommand(CLI::App& app);
 void AddConvertCommand(CLI::App& app);
 void AddEvalCommand(CLI::App& app);
+void AddFuseCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
 void AddReportCommand(CLI::App& app);

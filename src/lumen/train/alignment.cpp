@@ -320,8 +320,8 @@ class CheckpointedStep : public torch::autograd::Function<CheckpointedStep> {
  public:
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
                                                 const c10::intrusive_ptr<StepRecord>& record,
-                                                const std::vector<torch::Tensor>& inputs) {
-    context->save_for_backward(inputs);
+                                                const torch::TensorList& inputs) {
+    context->save_for_backward(inputs.vec());
     context->saved_data["record"] = c10::IValue::make_capsule(record);
     return {record->after.rotation.clone(), record->after.translation.clone(),
             record->after.log_scale.clone(), record->after.code.clone()};
@@ -351,6 +351,29 @@ class CheckpointedStep : public torch::autograd::Function<CheckpointedStep> {
     return by_inputs;
   }
 };
+
+struct StepDecision {
+  torch::Tensor damping, accept;
+  AlignmentState after;
+};
+
+AlignmentState TakeCheckpointedStep(const AlignmentProblem& problem, const AlignmentState& state,
+                                    const StepDecision& decision, const AlignmentOptions& options) {
+  auto record = c10::make_intrusive<StepRecord>();
+  record->problem = problem;
+  record->options = options;
+  record->damping = decision.damping;
+  record->accept = decision.accept;
+  record->after = decision.after;
+  const std::vector<torch::Tensor> inputs = PackInputs(problem, state);
+  // The record must not keep the graph of its inputs alive: it holds constants, the rest comes in `inputs`.
+  std::vector<torch::Tensor> loose;
+  for (const torch::Tensor& tensor : inputs) loose.push_back(tensor.detach());
+  AlignmentState unused;
+  UnpackInputs(loose, record->problem, unused);
+  const std::vector<torch::Tensor> after = CheckpointedStep::apply(record, torch::TensorList(inputs));
+  return {after[0], after[1], after[2], after[3]};
+}
 
 }  // namespace
 
@@ -426,50 +449,40 @@ AlignmentResult AlignPairs(const AlignmentProblem& problem, const AlignmentState
   torch::Tensor active = torch::ones({batch}, damping.options().dtype(torch::kBool));
   result.accepted = torch::zeros_like(damping);
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
-    torch::Tensor used_damping = damping;
+    const torch::Tensor used_damping = damping;
+    // Without checkpoints one linearisation serves the decision and, with its graph, the step.
+    const bool keep_graph = torch::GradMode::is_enabled() && !options.checkpointing;
+    torch::Tensor step, error_before, largest_gradient;
+    {
+      const torch::AutoGradMode mode(keep_graph);
+      const AlignmentSystem system = LinearizeAlignment(problem, result.state, options);
+      step = SolveStep(system, damping);
+      error_before = system.error.detach();
+      largest_gradient = system.b.detach().abs().amax(1);
+    }
     torch::Tensor accept;
     AlignmentState trial;
     {
       torch::NoGradGuard no_grad;
-      const AlignmentSystem system = LinearizeAlignment(problem, result.state, options);
-      if (iteration == 0) result.initial_error = result.final_error = system.error;
-      const torch::Tensor step = SolveStep(system, damping);
-      trial = RetractState(result.state, step);
-      const torch::Tensor error = ComputeAlignmentError(problem, trial, options);
-      accept = active * error.lt(system.error) * torch::isfinite(error);
+      if (iteration == 0) result.initial_error = error_before;
+      const torch::Tensor error = ComputeAlignmentError(problem, RetractState(result.state, step), options);
+      accept = active * error.lt(error_before) * torch::isfinite(error);
       trial = MaskStep(result.state, step, accept);
-      result.final_error = torch::where(accept, error, system.error);
+      result.final_error = torch::where(accept, error, error_before);
       damping = torch::where(accept, damping / options.damping_decrease, damping * options.damping_increase);
       const torch::Tensor settled = accept * step.abs().amax(1).lt(options.step_tolerance);
-      const torch::Tensor flat = system.b.abs().amax(1).lt(options.gradient_tolerance);
+      const torch::Tensor flat = largest_gradient.lt(options.gradient_tolerance);
       const torch::Tensor stuck = accept.logical_not() * damping.gt(options.max_damping);
       active = active * (settled + flat + stuck).logical_not();
       damping = damping.clamp(options.min_damping, options.max_damping);
       result.accepted += accept.to(result.accepted.dtype());
     }
-    if (!torch::GradMode::is_enabled()) {
-      result.state = trial;
+    if (keep_graph) {
+      result.state = MaskStep(result.state, step, accept);
+    } else if (torch::GradMode::is_enabled()) {
+      result.state = TakeCheckpointedStep(problem, result.state, {used_damping, accept, trial}, options);
     } else {
-      auto record = c10::make_intrusive<StepRecord>();
-      record->problem = problem;
-      record->options = options;
-      record->damping = used_damping;
-      record->accept = accept;
-      record->after = trial;
-      const std::vector<torch::Tensor> inputs = PackInputs(problem, result.state);
-      std::vector<torch::Tensor> after;
-      if (options.checkpointing) {
-        // The record must not keep the graph of its inputs alive: it holds constants, the rest comes in
-        // `inputs`.
-        std::vector<torch::Tensor> loose;
-        for (const torch::Tensor& tensor : inputs) loose.push_back(tensor.detach());
-        AlignmentState unused;
-        UnpackInputs(loose, record->problem, unused);
-        after = CheckpointedStep::apply(record, inputs);
-      } else {
-        after = RunStep(*record, inputs);
-      }
-      result.state = {after[0], after[1], after[2], after[3]};
+      result.state = trial;
     }
     result.steps.push_back(result.state);
   }

@@ -17,7 +17,8 @@ struct AlignmentOptions {
   std::vector<double> level_weights{10, 9, 8, 7};       // finest first
   double matched_weight = 0.1, matched_sigma = 0.1;     // SMG
   double geometry_weight = 0.1, geometry_sigma = 0.03;  // GC
-  double scale_prior_weight = 1e-4, code_prior_weight = 1e-4;
+  double scale_prior_weight = 1e-4;
+  double code_prior_weight = 1;  // as in SLAM; see docs/decisions.md
   int iterations = 8;
   double initial_damping = 1e-4, min_damping = 1e-6, max_damping = 1e2;
   double damping_increase = 10, damping_decrease = 10;

@@ -136,7 +136,15 @@ std::vector<Degradation> DrawDegradation(Random& random, double share) {
 
 ClipFrame RenderFrame(const Renderer& renderer, const Rigid3& pose, double degraded, Random random) {
   const Radiance radiance = renderer.RenderRadiance(pose);
+  const double distance = MedianDepth(radiance.depth);
   RenderRequest request{pose, random.NextBits()};
+  if (random.Chance(0.5)) {
+    // A hand in motion: the picture is blurred a little along it.
+    Vector6d motion;
+    motion << 0.03 * distance * random.Uniform() * RandomDirection(random),
+        0.02 * random.Uniform() * RandomDirection(random);
+    request.world_from_next = pose * Rigid3::Exp(motion);
+  }
   RgbImage image = renderer.Develop(radiance, request);
   const auto degradations = DrawDegradation(random, degraded);
   if (!degradations.empty())

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kErosion = 3;  // pixels taken off the content before samples are drawn
 constexpr int kMapLevels = 4;
+constexpr double kLeastFinalDepth = 0.02;  // of the source's median; a solve may go astray
 
 torch::Tensor Erode(const torch::Tensor& mask, int pixels) {
   const torch::Tensor outside = torch::nn::functional::pad(
@@ -334,6 +335,23 @@ std::pair<torch::Tensor, torch::Tensor> WarpByEstimate(const torch::Tensor& came
   return {ProjectPoints(camera, points), positive};
 }
 
+torch::Tensor FlowLossOf(const PairBatch& batch, const TrueWarp& truth, const torch::Tensor& mask,
+                         const torch::Tensor& depth, const AlignmentState& state) {
+  const auto [pixels, positive] = WarpByEstimate(batch.camera, depth, state);
+  const auto width = static_cast<double>(depth.size(3));
+  const auto height = static_cast<double>(depth.size(2));
+  // A pair that went astray pulls no harder than one that is a picture's width off.
+  const torch::Tensor bounded =
+      torch::stack(
+          {pixels.select(2, 0).clamp(-width, 2 * width), pixels.select(2, 1).clamp(-height, 2 * height)}, 1)
+          .view({batch.Size(), 2, depth.size(2), depth.size(3)});
+  const torch::Tensor unit = torch::tensor({1.0F, 1.0F, 0.0F, 0.0F}).to(batch.camera).expand_as(batch.camera);
+  const torch::Tensor grid =
+      MakeRays(unit, depth.size(3), depth.size(2)).slice(2, 0, 2).transpose(1, 2).reshape_as(bounded);
+  const torch::Tensor seen = truth.visible * mask * positive.view_as(truth.visible);
+  return FlowLoss(bounded - grid, truth.pixels.permute({0, 3, 1, 2}) - grid, seen);
+}
+
 torch::Tensor StartOverlap(const PairBatch& batch, const PairMaps& maps, const AlignmentState& state) {
   const auto [pixels, positive] = WarpByEstimate(batch.camera, batch.source_depth, state);
   const torch::Tensor content = (maps.source_mask * batch.source_depth.gt(0).to(torch::kFloat)).flatten(1);
@@ -413,29 +431,20 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
              0.375 * depth_loss(maps.average, batch.source_depth, valid) +
                  0.25 * depth_loss(maps.target_average, target_truth, target_valid));
   losses.Add("aligned", 0.375 * options.depth_weight,
-             ScaleInvariantLoss(final_depth, batch.source_depth, valid, 1.0));
+             ScaleInvariantLoss(final_depth.clamp_min(kLeastFinalDepth), batch.source_depth, valid, 1.0));
   losses.Add("span", 0.25 * options.span_weight,
              BasisSpanLoss(maps.average, maps.bases, batch.source_depth, valid));
   losses.Add("decorrelation", options.decorrelation_weight, DecorrelationLoss(maps.bases, valid));
 
   const TrueWarp truth = WarpByTruth(batch);
-  const auto [pixels, positive] = WarpByEstimate(batch.camera, final_depth, result.state);
-  const auto width = static_cast<double>(maps.average.size(3));
-  const auto height = static_cast<double>(maps.average.size(2));
-  // A pair that went astray pulls no harder than one that is a picture's width off.
-  const torch::Tensor bounded =
-      torch::stack(
-          {pixels.select(2, 0).clamp(-width, 2 * width), pixels.select(2, 1).clamp(-height, 2 * height)}, 1)
-          .view({batch.Size(), 2, maps.average.size(2), -1});
-  const torch::Tensor grid =
-      MakeRays(torch::tensor({1.0, 1.0, 0.0, 0.0}, batch.camera.options()).expand_as(batch.camera),
-               maps.average.size(3), maps.average.size(2))
-          .slice(2, 0, 2)
-          .transpose(1, 2)
-          .view_as(bounded);
-  const torch::Tensor seen = truth.visible * maps.source_mask * positive.view_as(truth.visible);
+  const auto flow_loss = [&](const torch::Tensor& depth, const AlignmentState& state) {
+    return FlowLossOf(batch, truth, maps.source_mask, depth, state);
+  };
+  // Half way as well: a solve that ends well should be on its way by then.
+  const AlignmentState& middle = result.steps[result.steps.size() / 2];
   losses.Add("flow", options.flow_weight,
-             FlowLoss(bounded - grid, truth.pixels.permute({0, 3, 1, 2}) - grid, seen));
+             0.7 * flow_loss(final_depth, result.state) +
+                 0.3 * flow_loss(ComposeDepth(maps.average, maps.bases, middle), middle));
 
   AddFeatureLosses(features, batch, options, losses);
 

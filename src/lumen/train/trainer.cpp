@@ -149,7 +149,8 @@ class Training {
   void TakeNewScenes();
   void Step();
   void StepSeparate(double rate);
-  void StepJoint(double rate);
+  void StepJoint(double rate, double in_stage);
+  void ScaleFeatureMap();
   void Record(const LossTerms& losses);
   void WriteLog();
   void RunValidation();
@@ -248,14 +249,21 @@ void Training::StepSeparate(double rate) {
   Record(losses);
 }
 
-void Training::StepJoint(double rate) {
+void Training::StepJoint(double rate, double in_stage) {
   const Random random = Random(static_cast<uint64_t>(options_.seed))
                             .Split("batch")
                             .Split(static_cast<uint64_t>(progress_.step));
-  const PairBatch batch = store_.Draw(options_.joint_batch, options_.augmentation, random);
+  AugmentationOptions augmentation = options_.augmentation;
+  augmentation.turned = options_.joint_turned;
+  const PairBatch batch = store_.Draw(options_.joint_batch, augmentation, random);
   optimizer_.ZeroGradient();
-  JointOutput output =
-      ComputeJointLosses(networks_, discriminator_, batch, options_.losses, options_.alignment);
+  LossOptions losses = options_.losses;
+  // The map's response is asked as sharply as before it was scaled.
+  losses.map_sigma /= options_.joint_map_share * options_.joint_map_share;
+  const double reach = std::min(1.0, options_.easy_start + 2 * (1 - options_.easy_start) * in_stage);
+  losses.start_rotation *= reach;
+  losses.start_translation *= reach;
+  JointOutput output = ComputeJointLosses(networks_, discriminator_, batch, losses, options_.alignment);
   output.losses.Total().backward();
   optimizer_.Step(rate, options_.clip_norm);
   if (options_.losses.adversarial_weight > 0) {
@@ -267,6 +275,15 @@ void Training::StepJoint(double rate) {
   }
   output.losses.terms.emplace_back("unaligned", output.flow_error.ge(1.0).to(torch::kFloat).mean());
   Record(output.losses);
+}
+
+// A map sharp enough to be told apart is too loud to be aligned by: its noise drowns matches and priors. It
+// is turned down once, and learns its own loudness from there.
+void Training::ScaleFeatureMap() {
+  torch::NoGradGuard no_grad;
+  for (auto& named : networks_.feature->named_parameters()) {
+    if (named.key().rfind("map_2_conv2", 0) == 0) named.value().mul_(options_.joint_map_share);
+  }
 }
 
 void Training::Step() {
@@ -287,7 +304,8 @@ void Training::Step() {
   if (first) {
     StepSeparate(rate_);
   } else {
-    StepJoint(rate_);
+    if (progress_.stage_steps == 0) ScaleFeatureMap();
+    StepJoint(rate_, in_stage);
   }
   ++progress_.stage_steps;
   ++progress_.step;
@@ -423,6 +441,12 @@ void TrainOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("warm_up", warm_up, {.min = 0, .help = "steps until a stage's full rate"});
   visitor.Field("weight_decay", weight_decay, {.min = 0, .help = "of AdamW"});
   visitor.Field("clip_norm", clip_norm, {.min = 0, .help = "largest norm of the gradient"});
+  visitor.Field("joint_turned", joint_turned,
+                {.min = 0, .max = 1, .help = "share of turned pairs in stage 2"});
+  visitor.Field("joint_map_share", joint_map_share,
+                {.min = 0, .max = 10, .help = "scales the feature map when stage 2 begins"});
+  visitor.Field("easy_start", easy_start,
+                {.min = 0, .max = 1, .help = "share of the starts' displacement when stage 2 begins"});
   visitor.Field("threads", threads,
                 {.min = 0, .max = 1024, .help = "threads that make clips; 0: all cores but two"});
   visitor.Field("ring", ring, {.min = 1, .help = "clips kept on the device"});

@@ -29,10 +29,13 @@ struct TrainOptions {
   int warm_up = 100;  // steps
   double weight_decay = 1e-4;
   double clip_norm = 5;
-  int threads = 0;             // that make clips; 0: all cores but two
-  int ring = 1500;             // clips kept on the device
-  int first_scenes = 48;       // made before the first step
-  double scenes_per_step = 0;  // new scenes per step; 0: whatever is ready (needs minutes)
+  double joint_turned = 0.35;    // share of turned pairs in stage 2: turning back blurs the maps
+  double joint_map_share = 0.3;  // the feature map's last layer is scaled by this when stage 2 begins
+  double easy_start = 0.3;       // stage 2 begins with this share of the starts' displacement
+  int threads = 0;               // that make clips; 0: all cores but two
+  int ring = 1500;               // clips kept on the device
+  int first_scenes = 48;         // made before the first step
+  double scenes_per_step = 0;    // new scenes per step; 0: whatever is ready (needs minutes)
   int log_every = 20;
   double validate_minutes = 1.5;
   int validate_steps = 0;  // instead of minutes

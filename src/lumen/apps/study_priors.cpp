@@ -1,0 +1,520 @@
+#include "lumen/apps/study_priors.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lumen/base/file.h"
+#include "lumen/base/parallel.h"
+#include "lumen/base/progress.h"
+#include "lumen/base/random.h"
+#include "lumen/eval/depth_error.h"
+#include "lumen/eval/statistics.h"
+#include "lumen/factors/pair_alignment.h"
+#include "lumen/image/resize.h"
+#include "lumen/io/input_stream.h"
+#include "lumen/io/rectifier.h"
+#include "lumen/network/engine_priors.h"
+#include "lumen/sim/flow.h"
+#include "lumen/sim/suite.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kMatchTolerance = 2;  // px at the maps' size
+constexpr double kAlignedFlow = 1;     // px, mean over the visible pixels
+constexpr double kRoll = 30 * M_PI / 180;
+constexpr int kKeypoints = 256;
+constexpr double kCodeWeight = 1;  // as SLAM's mapping
+constexpr double kEpipolarTolerance = 1.5;
+constexpr int kEpipolarGap = 10;
+
+double Share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// One frame of a subject with everything the networks say about it and the truth at the maps' size.
+struct StudyFrame {
+  std::shared_ptr<const Keyframe> keyframe;
+  DepthImage truth;
+  Rigid3 world_from_camera;
+};
+
+// A subject of the suite as SLAM would see it: pictures of twice the networks' size, reduced by area.
+class Subject {
+ public:
+  Subject(const SuiteSubject& subject, const Model& model)
+      : sequence_(MakeSuiteOptions(subject)),
+        content_(HalveContent(sequence_.ContentMask(), model.depth.input_width, model.depth.input_height)),
+        view_(MakeView(sequence_.View().Resized(content_.Width(), content_.Height()), content_)),
+        priors_(model, content_),
+        small_(sequence_.SharedScene(), Camera(view_->camera, view_->mask.Width(), view_->mask.Height()),
+               sequence_.FrameRenderer().Look()) {}
+
+  int Size() const { return sequence_.Size(); }
+  const View& GetView() const { return *view_; }
+  const SimulatedSequence& Sequence() const { return sequence_; }
+  const Renderer& SmallRenderer() const { return small_; }
+  Rigid3 Pose(int index) const { return sequence_.Pose(index); }
+  DepthImage Truth(const Rigid3& pose) const { return small_.RenderDepth(pose); }
+
+  StudyFrame Look(int index) { return Look(index, sequence_.Render(index).image, sequence_.Pose(index)); }
+  // The same place with the camera turned about its axis.
+  StudyFrame LookRolled(int index, double roll) {
+    const Rigid3 pose =
+        sequence_.Pose(index) * Rigid3(Eigen::Quaterniond(Eigen::AngleAxisd(roll, Eigen::Vector3d::UnitZ())),
+                                       Eigen::Vector3d::Zero());
+    return Look(index + 100000, sequence_.FrameRenderer().Render({pose, static_cast<uint64_t>(index)}).image,
+                pose);
+  }
+
+ private:
+  static Mask HalveContent(const Mask& mask, int width, int height) {
+    return ResizeNearest(mask, width, height);
+  }
+  StudyFrame Look(int64_t index, const RgbImage& picture, const Rigid3& pose) {
+    auto frame = std::make_shared<Frame>();
+    frame->index = index;
+    frame->time = static_cast<double>(index);
+    frame->image = ResizeArea(picture, content_.Width(), content_.Height());
+    const InputFrame input{frame->index, frame->time, frame->image};
+    frame->features = priors_.ComputeFeatures(input);
+    frame->view = view_;
+    const DepthBasis basis = priors_.ComputeDepthBasis(input);
+    StudyFrame result;
+    result.keyframe = std::make_shared<const Keyframe>(
+        Keyframe{frame, MakeDepthBasis(basis.average, basis.bases, view_->mask)});
+    result.truth = small_.RenderDepth(pose);
+    for (size_t i = 0; i < result.truth.Size(); ++i) {
+      if (view_->mask.Data()[i] == 0) result.truth.Data()[i] = 0;
+    }
+    result.world_from_camera = pose;
+    return result;
+  }
+
+  SimulatedSequence sequence_;
+  Mask content_;
+  std::shared_ptr<const View> view_;
+  EnginePriors priors_;
+  Renderer small_;
+};
+
+std::optional<DepthScores> GradeDepth(const DepthImage& depth, const DepthImage& truth) {
+  const auto scale = MedianDepthRatio(depth, truth);
+  return scale ? ScoreDepth(depth, truth, *scale) : std::nullopt;
+}
+
+double MedianOf(const DepthImage& depth) {
+  std::vector<double> known;
+  for (size_t i = 0; i < depth.Size(); ++i) {
+    if (depth.Data()[i] > 0) known.push_back(depth.Data()[i]);
+  }
+  return known.empty() ? 1 : Quantile(known, 0.5);
+}
+
+MatchSet MatchFrames(const StudyFrame& source, const StudyFrame& target, uint64_t seed) {
+  const Frame& a = *source.keyframe->frame;
+  const Frame& b = *target.keyframe->frame;
+  const DescriptorIndex index_a(a.features.descriptors, a.view->mask);
+  const DescriptorIndex index_b(b.features.descriptors, b.view->mask);
+  return MatchDescriptors({a.features.descriptors, &index_a},
+                          SampleKeypoints(a.view->eroded_mask, kKeypoints, seed),
+                          {b.features.descriptors, &index_b});
+}
+
+// Where a source pixel truly lies in the target; nothing if it is hidden or outside there.
+struct TrueFlow {
+  FlowField field;
+  std::optional<Eigen::Vector2d> At(int x, int y) const {
+    if (field.visible(x, y) == 0) return std::nullopt;
+    return Eigen::Vector2d(x + field.flow(x, y, 0), y + field.flow(x, y, 1));
+  }
+};
+
+TrueFlow FlowBetween(const Subject& subject, const StudyFrame& source, const StudyFrame& target) {
+  return {
+      ComputeFlow(subject.SmallRenderer(), source.truth, source.world_from_camera, target.world_from_camera)};
+}
+
+struct MatchCounts {
+  int64_t right = 0, kept = 0;  // of keypoints that the target sees
+  int64_t unseen = 0;           // kept although the target does not see them
+};
+
+// Matches kept by the cycle check, and those of them that are right.
+MatchCounts CountMatches(const Subject& subject, const StudyFrame& source, const StudyFrame& target,
+                         uint64_t seed) {
+  const TrueFlow truth = FlowBetween(subject, source, target);
+  MatchCounts counts;
+  for (const Match& match : MatchFrames(source, target, seed).matches) {
+    const auto place = truth.At(match.source.x(), match.source.y());
+    if (!place) {
+      ++counts.unseen;
+      continue;
+    }
+    ++counts.kept;
+    if ((*place - match.target).norm() <= kMatchTolerance) ++counts.right;
+  }
+  return counts;
+}
+
+// Mean flow error over the visible pixels, at the maps' size.
+double FlowError(const Subject& subject, const TrueFlow& truth, const DepthImage& depth,
+                 const Rigid3& target_from_source) {
+  const PinholeCamera& camera = subject.GetView().camera;
+  double sum = 0;
+  int64_t count = 0;
+  for (int y = 0; y < depth.Height(); ++y) {
+    for (int x = 0; x < depth.Width(); ++x) {
+      const auto place = truth.At(x, y);
+      if (!place) continue;
+      ++count;
+      const auto uv = camera.Project(target_from_source *
+                                     (static_cast<double>(depth(x, y)) * camera.RayAtUnitDepth(x, y)));
+      sum += uv && depth(x, y) > 0 ? std::min(100.0, (*uv - *place).norm()) : 100.0;
+    }
+  }
+  return count > 0 ? sum / static_cast<double>(count) : 100.0;
+}
+
+double OverlapAt(const Subject& subject, const StudyFrame& source, const Rigid3& target_from_source) {
+  const View& view = subject.GetView();
+  int64_t content = 0;
+  int64_t seen = 0;
+  for (int y = 0; y < source.truth.Height(); y += 2) {
+    for (int x = 0; x < source.truth.Width(); x += 2) {
+      if (source.truth(x, y) <= 0) continue;
+      ++content;
+      const auto uv = view.camera.Project(
+          target_from_source * (static_cast<double>(source.truth(x, y)) * view.camera.RayAtUnitDepth(x, y)));
+      if (!uv) continue;
+      const auto u = static_cast<int>(std::lround(uv->x()));
+      const auto v = static_cast<int>(std::lround(uv->y()));
+      if (view.mask.Contains(u, v) && view.mask(u, v) != 0) ++seen;
+    }
+  }
+  return Share(seen, content);
+}
+
+Eigen::Vector3d RandomDirection(Random& random) {
+  const Eigen::Vector3d v(random.Normal(), random.Normal(), random.Normal());
+  return v.norm() > 1e-9 ? Eigen::Vector3d(v.normalized()) : Eigen::Vector3d::UnitX();
+}
+
+// The true motion, displaced at random as far as the overlap allows. Lengths in `unit`.
+Rigid3 DrawStart(const Subject& subject, const StudyFrame& source, const Rigid3& truth, double unit,
+                 const PriorStudyOptions& options, Random random) {
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    Vector6d step;
+    step << options.start_translation * unit * random.Uniform() * RandomDirection(random),
+        options.start_rotation * random.Uniform() * RandomDirection(random);
+    const Rigid3 start = truth.Retract(step);
+    if (OverlapAt(subject, source, start) >= options.min_start_overlap) return start;
+  }
+  return truth;
+}
+
+struct AlignmentGrade {
+  bool aligned = false;
+  double flow_error = 0;
+  double ard_before = 0, ard_after = 0;
+};
+
+// The pair as the networks are trained on it: pose, scale and code of the source; the target's depth is its
+// own average depth.
+AlignmentGrade GradeAlignment(const Subject& subject, const StudyFrame& source, const StudyFrame& target,
+                              const PriorStudyOptions& options, Random random) {
+  const auto mean_depth = [&](const StudyFrame& frame) {
+    return std::sqrt(static_cast<double>(frame.keyframe->depth.mean_square));
+  };
+  // The target's estimate fixes the pair's unit: what one of it is in mm.
+  const double unit = MedianDepthRatio(target.keyframe->depth.average, target.truth).value_or(1.0);
+  const Rigid3 true_motion = target.world_from_camera.Inverse() * source.world_from_camera;
+  const Rigid3 start =
+      DrawStart(subject, source, true_motion, MedianOf(source.truth), options, random.Split("start"));
+  PairAlignmentProblem problem;
+  problem.source = MakeKeyframeSamples(source.keyframe);
+  problem.target = target.keyframe->frame;
+  problem.matches = MatchFrames(source, target, random.Split("keypoints").NextBits()).matches;
+  problem.source_log_scale =
+      std::log(std::max(1e-6, mean_depth(target)) / std::max(1e-6, mean_depth(source)));
+  problem.target_keyframe = target.keyframe;
+  PairAlignmentOptions solve;
+  solve.optimize_scale = true;
+  solve.optimize_code = true;
+  solve.use_matched_geometry = true;
+  solve.code_prior_weight = kCodeWeight;
+  const PairAlignmentResult result =
+      AlignPair(problem, Rigid3(start.Rotation(), start.Translation() / unit), solve);
+  const DepthImage depth = ComputeDepth(source.keyframe->depth, result.source_log_scale, result.source_code);
+  AlignmentGrade grade;
+  grade.flow_error =
+      FlowError(subject, FlowBetween(subject, source, target), depth, result.target_from_source);
+  grade.aligned = grade.flow_error < kAlignedFlow;
+  const auto before = GradeDepth(source.keyframe->depth.average, source.truth);
+  const auto after = GradeDepth(depth, source.truth);
+  grade.ard_before = before ? before->ard : 0;
+  grade.ard_after = after ? after->ard : 1;
+  return grade;
+}
+
+struct FramePair {
+  int source = 0, target = 0;
+};
+
+// Pairs of the sequence with at least this overlap, gaps as large as that allows, spread over the video.
+std::vector<FramePair> ChoosePairs(const Subject& subject, const PriorStudyOptions& options) {
+  std::vector<FramePair> pairs;
+  Random random = Random(options.seed).Split("pairs");
+  for (int attempt = 0; attempt < 20 * options.pairs && static_cast<int>(pairs.size()) < options.pairs;
+       ++attempt) {
+    const auto source = static_cast<int>(random.UniformInt(0, subject.Size() - 1));
+    const auto gap = static_cast<int>(random.UniformInt(4, 40));
+    const int target = std::clamp(source + (random.Chance(0.5) ? gap : -gap), 0, subject.Size() - 1);
+    if (target == source) continue;
+    // Both ways: a view from far behind sees all of the source, and little of what the source shows of it.
+    const auto overlap_from = [&](int from, int to) {
+      const Rigid3 pose = subject.Pose(from);
+      return ComputeFlow(subject.SmallRenderer(), subject.Truth(pose), pose, subject.Pose(to)).overlap;
+    };
+    const double overlap = std::min(overlap_from(source, target), overlap_from(target, source));
+    if (overlap >= options.min_overlap) pairs.push_back({source, target});
+  }
+  return pairs;
+}
+
+// Frames on a grid over the video, all against all: those that overlap by half are the same place, those
+// that hardly do are not.
+double PlaceAuc(const Subject& subject, const std::vector<StudyFrame>& frames, const Vocabulary& vocabulary) {
+  std::vector<BagOfWords> bags;
+  for (const StudyFrame& frame : frames)
+    bags.push_back(
+        vocabulary.Describe(frame.keyframe->frame->features.descriptors, subject.GetView().eroded_mask));
+  std::vector<double> same, other;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    for (size_t j = i + 1; j < frames.size(); ++j) {
+      const auto overlap = [&](const StudyFrame& a, const StudyFrame& b) {
+        return ComputeFlow(subject.SmallRenderer(), a.truth, a.world_from_camera, b.world_from_camera)
+            .overlap;
+      };
+      const double both = std::min(overlap(frames[i], frames[j]), overlap(frames[j], frames[i]));
+      const double either = std::max(overlap(frames[i], frames[j]), overlap(frames[j], frames[i]));
+      if (both >= 0.5) same.push_back(Similarity(bags[i], bags[j]));
+      if (either < 0.1) other.push_back(Similarity(bags[i], bags[j]));
+    }
+  }
+  return same.empty() || other.empty() ? -1 : AreaUnderCurve(same, other);
+}
+
+Json StudySubject(const SuiteSubject& which, const Model& model, const std::optional<Vocabulary>& vocabulary,
+                  const PriorStudyOptions& options) {
+  Subject subject(which, model);
+  DepthMean average;
+  std::vector<StudyFrame> frames;
+  for (int k = 0; k < options.frames; ++k) {
+    frames.push_back(subject.Look(k * (subject.Size() - 1) / std::max(1, options.frames - 1)));
+    const auto scores = GradeDepth(frames.back().keyframe->depth.average, frames.back().truth);
+    if (scores) average.Add(*scores);
+  }
+  const std::vector<FramePair> pairs = ChoosePairs(subject, options);
+  MatchCounts straight, rolled;
+  std::vector<double> flow_errors;
+  double before = 0;
+  double after = 0;
+  int64_t aligned = 0;
+  const Random random(options.seed);
+  for (size_t p = 0; p < pairs.size(); ++p) {
+    const StudyFrame source = subject.Look(pairs[p].source);
+    const StudyFrame target = subject.Look(pairs[p].target);
+    const StudyFrame turned = subject.LookRolled(pairs[p].target, p % 2 == 0 ? kRoll : -kRoll);
+    const MatchCounts a = CountMatches(subject, source, target, p);
+    const MatchCounts b = CountMatches(subject, source, turned, p);
+    straight.right += a.right;
+    straight.kept += a.kept;
+    straight.unseen += a.unseen;
+    rolled.right += b.right;
+    rolled.kept += b.kept;
+    const AlignmentGrade grade = GradeAlignment(subject, source, target, options, random.Split(p));
+    flow_errors.push_back(grade.flow_error);
+    aligned += grade.aligned ? 1 : 0;
+    before += grade.ard_before;
+    after += grade.ard_after;
+  }
+  Json row;
+  row["name"] = which.name;
+  if (average.Maps() > 0) {
+    row["ard_average"] = average.Mean().ard;
+    row["threshold_average"] = average.Mean().within[0];
+  }
+  row["pairs"] = static_cast<int64_t>(pairs.size());
+  if (!pairs.empty()) {
+    row["ard_gain"] = before > 0 ? 1 - after / before : 0.0;
+    row["alignment_success"] = Share(aligned, static_cast<int64_t>(pairs.size()));
+    row["flow_error_median"] = Quantile(flow_errors, 0.5);
+    row["match_precision"] = Share(straight.right, straight.kept);
+    row["match_precision_rolled"] = Share(rolled.right, rolled.kept);
+    // Strictly: a match of something the target does not see is wrong, too.
+    row["match_precision_all"] = Share(straight.right, straight.kept + straight.unseen);
+    row["matches_kept"] =
+        Share(straight.kept + straight.unseen, static_cast<int64_t>(kKeypoints * pairs.size()));
+  }
+  if (vocabulary) {
+    const double auc = PlaceAuc(subject, frames, *vocabulary);
+    if (auc >= 0) row["place_auc"] = auc;
+  }
+  return row;
+}
+
+}  // namespace
+
+double AreaUnderCurve(const std::vector<double>& positives, const std::vector<double>& negatives) {
+  double wins = 0;
+  for (const double p : positives) {
+    for (const double n : negatives) wins += p > n ? 1.0 : p == n ? 0.5 : 0.0;
+  }
+  return wins / (static_cast<double>(positives.size()) * static_cast<double>(negatives.size()));
+}
+
+Json StudyPriors(const Model& model, const std::optional<Vocabulary>& vocabulary,
+                 const PriorStudyOptions& options) {
+  std::vector<SuiteSubject> subjects;
+  for (const std::string& name : options.subjects) subjects.push_back(FindSuiteSubject(name));
+  if (subjects.empty()) subjects.assign(kBenchmarkSuite.begin(), kBenchmarkSuite.end());
+  std::vector<Json> rows(subjects.size());
+  ProgressBar progress("priors", static_cast<int64_t>(subjects.size()));
+  std::mutex mutex;
+  int64_t done = 0;
+  ParallelFor(static_cast<int64_t>(subjects.size()), options.threads, [&](int64_t i) {
+    rows[static_cast<size_t>(i)] = StudySubject(subjects[static_cast<size_t>(i)], model, vocabulary, options);
+    const std::lock_guard lock(mutex);
+    progress.Update(++done);
+  });
+  progress.Finish();
+  Json result;
+  for (const char* key :
+       {"ard_average", "threshold_average", "ard_gain", "alignment_success", "flow_error_median",
+        "match_precision", "match_precision_rolled", "match_precision_all", "matches_kept", "place_auc"}) {
+    std::vector<double> values;
+    for (const Json& row : rows) {
+      if (const Json* value = row.Find(key)) values.push_back(value->AsDouble());
+    }
+    if (!values.empty()) result[key] = Mean(values);
+  }
+  Json list = Json::MakeArray();
+  for (Json& row : rows) list.Append(std::move(row));
+  result["subjects"] = std::move(list);
+  return result;
+}
+
+namespace {
+
+struct SparsePoint {
+  int64_t frame = 0;
+  Eigen::Vector2d uv{0, 0};
+  double depth = 0;
+};
+
+std::vector<SparsePoint> LoadSparseDepth(const fs::path& path) {
+  std::vector<SparsePoint> points;
+  int line_number = 0;
+  for (const std::string& line : Split(ReadFile(path), '\n')) {
+    if (++line_number == 1 || line.empty()) continue;
+    const std::vector<std::string> cells = Split(line, ',');
+    if (cells.size() != 4) throw InputError(path, StrCat("line ", line_number, ": expected frame,u,v,depth"));
+    const auto frame = ParseInteger(cells[0]);
+    const auto u = ParseDouble(cells[1]);
+    const auto v = ParseDouble(cells[2]);
+    const auto depth = ParseDouble(cells[3]);
+    if (!frame || !u || !v || !depth) throw InputError(path, StrCat("line ", line_number, ": not a number"));
+    points.push_back({*frame, {*u, *v}, *depth});
+  }
+  return points;
+}
+
+// Distance of a match from the epipolar line of the true motion, in the target's pixels.
+double EpipolarDistance(const PinholeCamera& camera, const Rigid3& target_from_source, const Match& match) {
+  const Eigen::Vector3d x = camera.RayAtUnitDepth(match.source.x(), match.source.y());
+  const Eigen::Vector3d t = target_from_source.Translation();
+  const Eigen::Vector3d normal = t.cross(target_from_source.Rotation() * x);
+  // The line in pixels: nᵀ K⁻¹ u = 0.
+  const Eigen::Vector3d line(
+      normal.x() / camera.fx, normal.y() / camera.fy,
+      normal.z() - normal.x() * camera.cx / camera.fx - normal.y() * camera.cy / camera.fy);
+  return std::abs(line.dot(Eigen::Vector3d(match.target.x(), match.target.y(), 1))) /
+         std::max(1e-12, line.head<2>().norm());
+}
+
+}  // namespace
+
+Json StudyRealPriors(const Model& model, const fs::path& folder) {
+  const std::vector<SparsePoint> points = LoadSparseDepth(folder / "sparse_depth.csv");
+  auto source = OpenInput(folder, {});
+  const Camera raw_camera = RequireCamera(*source, folder);
+  if (!source->Info().truth) throw InputError(folder, "no poses");
+  const Trajectory truth = *source->Info().truth;
+  InputStream stream(std::move(source), folder, {model.depth.input_width, model.depth.input_height});
+  const auto view = MakeView(stream.GetCamera(), stream.GetMask());
+  EnginePriors priors(model, stream.GetMask());
+  std::vector<FeaturePyramid> features;
+  std::vector<double> ards, withins;
+  while (const auto frame = stream.Next()) {
+    features.push_back(priors.ComputeFeatures(*frame));
+    const Image<float> depth = priors.ComputeAverageDepth(*frame);
+    std::vector<double> ratios, estimates, truths;
+    for (const SparsePoint& point : points) {
+      if (point.frame != frame->index || !(point.depth > 0)) continue;
+      const auto ray = raw_camera.Unproject(point.uv);
+      if (!ray) continue;
+      const auto uv = view->camera.Project(*ray);
+      if (!uv) continue;
+      const auto x = static_cast<int>(std::lround(uv->x()));
+      const auto y = static_cast<int>(std::lround(uv->y()));
+      if (!view->mask.Contains(x, y) || view->mask(x, y) == 0 || !(depth(x, y) > 0)) continue;
+      estimates.push_back(depth(x, y));
+      truths.push_back(point.depth);
+      ratios.push_back(point.depth / depth(x, y));
+    }
+    if (ratios.size() < 20) continue;
+    const double scale = Quantile(ratios, 0.5);
+    double ard = 0;
+    double within = 0;
+    for (size_t i = 0; i < ratios.size(); ++i) {
+      ard += std::abs(scale * estimates[i] - truths[i]) / truths[i];
+      within += std::max(scale / ratios[i], ratios[i] / scale) < 1.25 ? 1 : 0;
+    }
+    ards.push_back(ard / static_cast<double>(ratios.size()));
+    withins.push_back(within / static_cast<double>(ratios.size()));
+  }
+  int64_t kept = 0;
+  int64_t right = 0;
+  for (size_t k = 0; k + kEpipolarGap < features.size(); ++k) {
+    const Image<float>& a = features[k].descriptors;
+    const Image<float>& b = features[k + kEpipolarGap].descriptors;
+    const DescriptorIndex index_a(a, view->mask);
+    const DescriptorIndex index_b(b, view->mask);
+    const Rigid3 motion =
+        truth.at(k + kEpipolarGap).world_from_camera.Inverse() * truth.at(k).world_from_camera;
+    for (const Match& match :
+         MatchDescriptors({a, &index_a}, SampleKeypoints(view->eroded_mask, kKeypoints, k), {b, &index_b})
+             .matches) {
+      ++kept;
+      right += EpipolarDistance(view->camera, motion, match) <= kEpipolarTolerance ? 1 : 0;
+    }
+  }
+  Json result;
+  result["frames"] = static_cast<int64_t>(features.size());
+  if (!ards.empty()) {
+    result["real_ard"] = Mean(ards);
+    result["real_threshold"] = Mean(withins);
+  }
+  result["real_epipolar_precision"] = Share(right, kept);
+  result["real_matches_kept"] =
+      features.size() > kEpipolarGap
+          ? Share(kept, static_cast<int64_t>(kKeypoints * (features.size() - kEpipolarGap)))
+          : 0.0;
+  return result;
+}
+
+}  // namespace lumen
