@@ -3,7 +3,9 @@
 
 BUILD_PACKAGES=(build-essential cmake ninja-build ccache git libeigen3-dev libpng-dev libspdlog-dev
                 libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev libboost-dev)
-CHECK_PACKAGES=(libgtest-dev clang-format libtorch-dev libopenblas0-pthread)
+CHECK_PACKAGES=(libgtest-dev clang-format libtorch-dev libopenblas0-pthread chromium)
+WEB_PACKAGES=()  # Node.js builds the viewer's page; one that is there already, from wherever, is good
+command -v npm >/dev/null || WEB_PACKAGES=(nodejs npm)
 FULL_PACKAGES=(clang-tidy libbenchmark-dev)
 
 say() { printf '\n== %s\n' "$*"; }
@@ -42,6 +44,16 @@ build() {
   grep -E '^-- Lumen' "$log" || true
   rm -f "$log"
   cmake --build --preset "$1" -- -j"$(nproc)" --quiet
+}
+
+# The page of the viewer, into web/dist, from where CMake takes it. Does nothing if nothing changed.
+build_web() {
+  say "build: web"
+  local stamp
+  stamp=$(cat web/package-lock.json web/vite.config.js web/index.html web/src/* | sha256sum)
+  [ "$(cat web/dist/stamp 2>/dev/null)" = "$stamp" ] && return
+  (cd web && npm ci --silent --no-audit --no-fund && npm run --silent build >/dev/null) || return 1
+  echo "$stamp" >web/dist/stamp
 }
 
 run_tests() {

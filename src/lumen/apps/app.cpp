@@ -116,6 +116,7 @@ int RunApp(int argc, const char* const* argv) {
   AddEvalCommand(app);
   AddStudyCommand(app);
   AddReportCommand(app);
+  AddViewCommand(app);
   AddBenchCommand(app);
   AddVocabularyCommand(app);
   try {

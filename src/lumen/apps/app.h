@@ -24,6 +24,7 @@ void AddReportCommand(CLI::App& app);
 void AddRunCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
 void AddStudyCommand(CLI::App& app);
+void AddViewCommand(CLI::App& app);
 void AddVocabularyCommand(CLI::App& app);
 
 // --calibration, --fov, --mask, --fps, --start, --end, --stride, --bgr.

@@ -3,6 +3,7 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/fuse_run.h"
 #include "lumen/apps/run_sequence.h"
+#include "lumen/apps/run_watch.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
 
@@ -28,15 +29,21 @@ void AddSurface(const RunOptions& options) {
   }
 }
 
-void Run(RunOptions options, const ConfigChoice& choice, bool surface) {
+void Run(RunOptions options, const ConfigChoice& choice, bool surface, const ViewChoice& view) {
   options.config = ResolveConfig(choice);
   stop_requested = false;
   std::signal(SIGINT, RequestStop);
   std::signal(SIGTERM, RequestStop);
+  std::unique_ptr<RunWatch> watch;
+  if (view.wanted) {
+    watch = MakeRunWatch(options.input.filename().string(), view.server);
+    options.observer = watch.get();
+  }
   const RunOutcome outcome = RunSequence(options, stop_requested);
   LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
           " keyframes: ", options.output.string());
   if (surface) AddSurface(options);
+  if (watch != nullptr && !stop_requested) watch->ShowFinished(options.output, stop_requested);
   if (outcome.interrupted) {
     LogWarning("interrupted: what was placed so far is written");
     throw ExitRequest{kInterrupted};
@@ -64,10 +71,13 @@ void AddRunCommand(CLI::App& app) {
   auto no_surface = std::make_shared<bool>(false);
   command->add_flag("--no-surface", *no_surface,
                     "do not fuse the keyframes' depth into surface.ply at the end");
+  auto view = std::make_shared<ViewChoice>();
+  command->add_flag("--view", view->wanted, "show it in a browser while it goes on, and afterwards");
+  AddServerOptions(*command, view->server);
   AddDeviceOption(*command, options->device);
   AddConfigOptions(*command, *choice);
   AddInputOptions(*command, options->selection);
-  command->callback([options, choice, no_surface] { Run(*options, *choice, !*no_surface); });
+  command->callback([options, choice, no_surface, view] { Run(*options, *choice, !*no_surface, *view); });
 }
 
 }  // namespace lumen

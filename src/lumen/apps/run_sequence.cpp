@@ -146,6 +146,8 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
   const auto make_priors = [&] {
     return std::shared_ptr<Priors>(MakePriors(setup.model, stream.GetMask(), {}, options.device));
   };
+  RunObserver* const observer = options.observer;
+  if (observer != nullptr) observer->OnStart(setup.view);
   Totals totals;
   Stopwatch watch;
   RunOutcome outcome;
@@ -167,8 +169,10 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
     Slam slam(make_priors(), setup.view, setup.vocabulary, slam_options);
     if (setup.earlier) slam.Restore(setup.earlier->map, setup.earlier->words);
     while (auto frame = stop ? std::nullopt : stream.Next()) {
+      if (observer != nullptr) observer->OnPicture(*frame);
       const FrameResult result = slam.Process(*frame);
       recorder.Record(result, slam.Frames().back(), *slam.Snapshot(), slam.TakeLoopEvents());
+      if (observer != nullptr) observer->OnFrame(result, slam.Frames().back(), slam.Snapshot());
       progress.Update(recorder.GetCounts().frames, Note(result, recorder, watch.ElapsedMs() / 1000));
     }
     totals.seconds = watch.ElapsedMs() / 1000;
@@ -179,6 +183,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
     AsyncSlam slam(make_priors(), make_priors(), setup.view, setup.vocabulary, slam_options,
                    [&](const FrameResult& result, const PlacedFrame& placed) {
                      recorder.Record(result, placed, *running->Snapshot(), running->TakeLoopEvents());
+                     if (observer != nullptr) observer->OnFrame(result, placed, running->Snapshot());
                      progress.Update(recorder.GetCounts().frames,
                                      Note(result, recorder, watch.ElapsedMs() / 1000));
                    });
@@ -186,6 +191,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
     if (setup.earlier) slam.Restore(setup.earlier->map, setup.earlier->words);
     std::optional<double> first_time;
     while (auto frame = stop ? std::nullopt : stream.Next()) {
+      if (observer != nullptr) observer->OnPicture(*frame);
       if (!options.realtime) {
         if (!slam.Submit(std::move(*frame))) break;  // Finish says why
         continue;

@@ -6,8 +6,19 @@
 #include "lumen/apps/app_config.h"
 #include "lumen/io/frame_source.h"
 #include "lumen/scene/map.h"
+#include "lumen/slam/front_end.h"
 
 namespace lumen {
+
+// Somebody who watches a run. Every call must return at once: the run waits for it.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void OnStart(const std::shared_ptr<const View>& view) = 0;
+  virtual void OnPicture(const InputFrame& frame) = 0;  // on its way in
+  virtual void OnFrame(const FrameResult& result, const PlacedFrame& placed,
+                       const std::shared_ptr<const MapSnapshot>& map) = 0;
+};
 
 struct RunOptions {
   std::filesystem::path input;
@@ -21,6 +32,7 @@ struct RunOptions {
   bool realtime = false;       // a recording paced as if live: frames that come too late are dropped
   bool refine = false;         // go on mapping after the last frame
   AppConfig config;
+  RunObserver* observer = nullptr;
 };
 
 struct RunOutcome {

@@ -1,0 +1,124 @@
+#include "lumen/apps/run_watch.h"
+
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "lumen/base/log.h"
+#include "lumen/base/timer.h"
+#include "lumen/viewer/live_view.h"
+#include "lumen/viewer/run_view.h"
+
+namespace lumen {
+
+namespace {
+
+void Announce(const ViewServer& server, const ServerOptions& options) {
+  if (options.port != 0 && server.Port() != options.port)
+    LogWarning("port ", options.port, " is in use: taking ", server.Port());
+  if (!HavePage()) LogWarning("this build has no page inside; run ./demo or ./check with Node.js installed");
+  std::cout << "view: " << server.Url() << std::endl;
+}
+
+ViewStatus ToViewStatus(TrackStatus status) {
+  switch (status) {
+    case TrackStatus::kTracked:
+    case TrackStatus::kStarted:
+      return ViewStatus::kTracked;
+    case TrackStatus::kWeak:
+      return ViewStatus::kWeak;
+    case TrackStatus::kRelocalised:
+      return ViewStatus::kRelocalised;
+    case TrackStatus::kLost:
+      break;
+  }
+  return ViewStatus::kLost;
+}
+
+class Watch : public RunWatch {
+ public:
+  Watch(std::string name, const ServerOptions& options) : name_(std::move(name)), options_(options) {}
+
+  void OnStart(const std::shared_ptr<const View>& view) override {
+    live_ = std::make_unique<LiveView>(name_, view);
+    LiveView* live = live_.get();
+    server_ = std::make_unique<ViewServer>(
+        live->Store(), [live](const std::string& path) { return live->Find(path); }, options_);
+    Announce(*server_, options_);
+    options_.port = server_->Port();
+    clock_ = {};
+  }
+  void OnPicture(const InputFrame& frame) override { live_->AddPicture(frame.index, frame.image); }
+  void OnFrame(const FrameResult& result, const PlacedFrame& placed,
+               const std::shared_ptr<const MapSnapshot>& map) override {
+    ViewFrame frame{result.index, result.time, ToViewStatus(result.track.status), result.is_keyframe};
+    if (placed.reference >= 0) {
+      frame.reference = placed.reference;
+      frame.reference_log_scale = placed.reference_log_scale;
+      frame.pose = placed.reference_from_camera;
+    }
+    ++frames_;
+    if (frame.pose) ++placed_;
+    live_->AddFrame(frame, StatusOf(result, *map), map);
+  }
+  void ShowFinished(const std::filesystem::path& run, const std::atomic<bool>& stop) override {
+    server_.reset();
+    live_.reset();
+    options_.ports_tried = 0;
+    LogInfo("the run is finished; its view stays until Ctrl-C");
+    ServeRun(run, options_, stop);
+  }
+
+ private:
+  Json StatusOf(const FrameResult& result, const MapSnapshot& map) const {
+    Json status = Json::MakeObject();
+    status["frames"] = frames_;
+    status["placed"] = placed_;
+    status["keyframes"] = static_cast<int64_t>(map.keyframes.size());
+    status["fps"] = static_cast<double>(frames_) / std::max(1e-3, clock_.ElapsedMs() / 1000);
+    status["reason"] = result.track.reason;
+    Json stages = Json::MakeObject();
+    for (const auto& [name, ms] :
+         {std::pair{"networks", result.network_ms}, {"track", result.track_ms}, {"map", result.map_ms}}) {
+      Json stage = Json::MakeObject();
+      stage["mean_ms"] = ms;
+      stages[name] = stage;
+    }
+    status["stages"] = stages;
+    return status;
+  }
+
+  std::string name_;
+  ServerOptions options_;
+  std::unique_ptr<LiveView> live_;
+  std::unique_ptr<ViewServer> server_;
+  Stopwatch clock_;
+  int64_t frames_ = 0, placed_ = 0;
+};
+
+}  // namespace
+
+void AddServerOptions(CLI::App& command, ServerOptions& options) {
+  command.add_option("--port", options.port, "of the view; the next free one is taken if it is in use")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command
+      .add_option("--host", options.address,
+                  "address to serve the view at; any but the loopback needs the token that is printed")
+      ->capture_default_str();
+}
+
+std::unique_ptr<RunWatch> MakeRunWatch(const std::string& name, const ServerOptions& options) {
+  return std::make_unique<Watch>(name, options);
+}
+
+void ServeRun(const std::filesystem::path& run, const ServerOptions& options, const std::atomic<bool>& stop) {
+  RunView view(run);
+  for (const std::string& remark : view.Remarks()) LogWarning(remark);
+  const ViewServer server(
+      view.Store(), [&](const std::string& path) { return view.Find(path); }, options);
+  Announce(server, options);
+  while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+}  // namespace lumen

@@ -1,0 +1,62 @@
+#include "lumen/viewer/item_store.h"
+
+#include "lumen/viewer/bytes.h"
+
+namespace lumen {
+
+void ItemStore::Put(ItemKind kind, uint32_t id, std::string bytes) {
+  std::function<void()> callback;
+  {
+    const std::lock_guard lock(mutex_);
+    const Key key{static_cast<uint8_t>(kind), id};
+    Item& item = items_[key];
+    if (item.bytes != nullptr && *item.bytes == bytes) return;
+    if (item.bytes != nullptr) by_version_.erase(item.version);
+    item = {kind, id, ++version_, std::make_shared<const std::string>(std::move(bytes))};
+    by_version_[version_] = key;
+    callback = callback_;
+  }
+  if (callback) callback();
+}
+
+uint64_t ItemStore::Version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
+ItemStore::Batch ItemStore::Since(uint64_t version, size_t most_bytes) const {
+  const std::lock_guard lock(mutex_);
+  Batch batch;
+  batch.version = version;
+  size_t bytes = 0;
+  for (auto it = by_version_.upper_bound(version); it != by_version_.end(); ++it) {
+    const Item& item = items_.at(it->second);
+    if (!batch.items.empty() && bytes + item.bytes->size() > most_bytes) break;
+    bytes += item.bytes->size();
+    batch.items.push_back(item);
+    batch.version = item.version;
+  }
+  return batch;
+}
+
+void ItemStore::OnChange(std::function<void()> callback) {
+  const std::lock_guard lock(mutex_);
+  callback_ = std::move(callback);
+}
+
+std::string EncodeBatch(const ItemStore::Batch& batch) {
+  Bytes out;
+  out.Text("LUM1");
+  out.U32(static_cast<uint32_t>(batch.items.size()));
+  out.U64(batch.version);
+  for (const Item& item : batch.items) {
+    out.U32(static_cast<uint32_t>(item.kind));
+    out.U32(item.id);
+    out.U32(static_cast<uint32_t>(item.bytes->size()));
+    out.Text(*item.bytes);
+    out.Pad(4);
+  }
+  return out.Take();
+}
+
+}  // namespace lumen

@@ -1,0 +1,175 @@
+#include "lumen/viewer/live_view.h"
+
+#include <chrono>
+#include <utility>
+
+#include "lumen/base/text.h"
+#include "lumen/image/resize.h"
+#include "lumen/io/png.h"
+#include "lumen/io/run_folder.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr auto kBetweenUpdates = std::chrono::milliseconds(100);
+constexpr double kCodeChange = 0.02;  // of its norm: less cannot be seen
+constexpr size_t kMostWaitingPictures = 64;
+constexpr int kMostCloudsAtOnce = 12;
+
+}  // namespace
+
+LiveView::LiveView(const std::string& name, std::shared_ptr<const View> view)
+    : name_(name), view_(std::move(view)) {
+  PutInfo(false);
+  worker_ = std::thread([this] { Work(); });
+}
+
+LiveView::~LiveView() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  worker_.join();
+}
+
+void LiveView::PutInfo(bool finished) {
+  Json info = Json::MakeObject();
+  info["name"] = name_;
+  info["live"] = !finished;
+  info["finished"] = finished;
+  info["surface"] = false;
+  info["truth_surface"] = false;
+  info["pictures"] = false;
+  info["camera"] = CameraToJson(Camera(view_->camera, view_->mask.Width(), view_->mask.Height()));
+  info["remarks"] = Json::MakeArray();
+  info["downloads"] = Json::MakeArray();
+  store_.Put(ItemKind::kInfo, 0, info.Dump());
+}
+
+void LiveView::AddPicture(int64_t frame, const RgbImage& image) {
+  auto copy = std::make_shared<const RgbImage>(image);
+  const std::lock_guard lock(mutex_);
+  pictures_[frame] = std::move(copy);
+  if (pictures_.size() > kMostWaitingPictures) pictures_.erase(pictures_.begin());
+}
+
+void LiveView::AddFrame(const ViewFrame& frame, const Json& status, std::shared_ptr<const MapSnapshot> map) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!pending_) news_.first_frame = frames_.size();
+    frames_.push_back(frame);
+    news_.status = status;
+    news_.map = std::move(map);
+    const auto picture = pictures_.find(frame.index);
+    if (picture != pictures_.end()) {
+      news_.picture = picture->second;
+      news_.picture_frame = frame.index;
+      pictures_.erase(pictures_.begin(), std::next(picture));
+    }
+    pending_ = true;
+  }
+  changed_.notify_one();
+}
+
+void LiveView::Finish(const Json& status, std::shared_ptr<const MapSnapshot> map) {
+  {
+    const std::lock_guard lock(mutex_);
+    news_.status = status;
+    news_.map = std::move(map);
+    pending_ = true;
+    finished_ = true;
+  }
+  changed_.notify_one();
+}
+
+void LiveView::Work() {
+  while (true) {
+    News news;
+    std::vector<ViewFrame> frames;
+    size_t first = 0;
+    bool finished = false;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return pending_ || stop_; });
+      if (stop_) return;
+      pending_ = false;
+      news = news_;
+      finished = finished_;
+      // Only the chunks from the first new frame on are needed.
+      first = news.first_frame / kFramesPerItem * kFramesPerItem;
+      frames.assign(frames_.begin() + static_cast<std::ptrdiff_t>(std::min(first, frames_.size())),
+                    frames_.end());
+    }
+    for (size_t at = 0; at < frames.size(); at += kFramesPerItem) {
+      const auto begin = frames.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto end =
+          frames.begin() + static_cast<std::ptrdiff_t>(std::min(frames.size(), at + kFramesPerItem));
+      store_.Put(ItemKind::kFrames, static_cast<uint32_t>((first + at) / kFramesPerItem),
+                 EncodeFrames({begin, end}));
+    }
+    if (news.picture != nullptr)
+      store_.Put(ItemKind::kPicture, 0, EncodePicture(news.picture_frame, *news.picture));
+    if (!news.status.IsNull()) store_.Put(ItemKind::kStatus, 0, news.status.Dump());
+    if (news.map != nullptr) EncodeMap(*news.map);
+    if (finished) PutInfo(true);
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kBetweenUpdates, [this] { return stop_; });
+  }
+}
+
+void LiveView::EncodeMap(const MapSnapshot& map) {
+  std::vector<ViewKeyframe> keyframes;
+  int clouds = 0;
+  bool left = false;
+  for (const auto& [id, entry] : map.keyframes) {
+    keyframes.push_back({id, entry.keyframe->frame->index, entry.submap, entry.state.world_from_camera,
+                         entry.state.log_scale});
+    const Eigen::VectorXd& code = entry.state.code;
+    const auto shown = shown_codes_.find(id);
+    const bool changed = shown == shown_codes_.end() || shown->second.size() != code.size() ||
+                         (shown->second - code).norm() > kCodeChange * (0.1 + code.norm());
+    if (!changed) continue;
+    if (clouds++ >= kMostCloudsAtOnce) {
+      left = true;
+      continue;
+    }
+    shown_codes_[id] = code;
+    const DepthImage depth = ComputeDepth(entry.keyframe->depth, 0, code);
+    DepthImage masked = depth;
+    for (size_t i = 0; i < masked.Size(); ++i)
+      if (view_->mask.Data()[i] == 0) masked.Data()[i] = 0;
+    const RgbImage small = ResizeArea(entry.keyframe->frame->image.View(), depth.Width(), depth.Height());
+    store_.Put(ItemKind::kCloud, static_cast<uint32_t>(id), EncodeCloud({masked.View(), small.View()}));
+  }
+  PutKeyframes(keyframes, store_);
+  std::vector<ViewEdge> edges;
+  for (const MapEdge& edge : map.edges)
+    if (edge.kind != EdgeKind::kTemporal)
+      edges.push_back({edge.first, edge.second, edge.kind == EdgeKind::kGlobalLoop, false});
+  store_.Put(ItemKind::kEdges, 0, EdgesToJson(edges).Dump());
+  if (left) {  // the rest next time, even if nothing else comes
+    const std::lock_guard lock(mutex_);
+    if (!pending_) news_.first_frame = frames_.size();
+    pending_ = true;
+  }
+}
+
+std::optional<ServedFile> LiveView::Find(const std::string& path) {
+  if (!StartsWith(path, "/frame/")) return FindPageFile(path);
+  const auto number = ParseInteger(path.substr(7, path.find('.', 7) - 7));
+  std::shared_ptr<const MapSnapshot> map;
+  {
+    const std::lock_guard lock(mutex_);
+    map = news_.map;
+  }
+  if (!number || map == nullptr) return std::nullopt;
+  const Frame* nearest = nullptr;
+  for (const auto& [id, entry] : map->keyframes)
+    if (entry.keyframe->frame->index <= *number) nearest = entry.keyframe->frame.get();
+  if (nearest == nullptr) return std::nullopt;
+  return ServedFile{"image/png", EncodePng(nearest->image), ""};
+}
+
+}  // namespace lumen

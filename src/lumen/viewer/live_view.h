@@ -1,0 +1,56 @@
+// A run that is going on, as a view. Whoever runs it hands over what is new and goes on at once: encoding
+// happens on a thread of this class's own, at most ten times a second, and skips what was overtaken.
+#pragma once
+
+#include <condition_variable>
+#include <thread>
+
+#include "lumen/viewer/page.h"
+#include "lumen/viewer/scene_view.h"
+
+namespace lumen {
+
+class LiveView {
+ public:
+  // `view` is what all frames share; `name` is for the page's title.
+  LiveView(const std::string& name, std::shared_ptr<const View> view);
+  ~LiveView();
+  LiveView(const LiveView&) = delete;
+  LiveView& operator=(const LiveView&) = delete;
+
+  ItemStore& Store() { return store_; }
+  std::optional<ServedFile> Find(const std::string& path);
+
+  // Each may be called from any thread and returns at once. A picture is shown when its frame is added.
+  void AddPicture(int64_t frame, const RgbImage& image);
+  void AddFrame(const ViewFrame& frame, const Json& status, std::shared_ptr<const MapSnapshot> map);
+  void Finish(const Json& status, std::shared_ptr<const MapSnapshot> map);
+
+ private:
+  struct News {
+    size_t first_frame = 0;  // of those that are new
+    Json status;
+    std::shared_ptr<const MapSnapshot> map;
+    std::shared_ptr<const RgbImage> picture;
+    int64_t picture_frame = -1;
+  };
+  void Work();
+  void EncodeMap(const MapSnapshot& map);
+  void PutInfo(bool finished);
+
+  std::string name_;
+  std::shared_ptr<const View> view_;
+  ItemStore store_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<ViewFrame> frames_;
+  std::map<int64_t, std::shared_ptr<const RgbImage>> pictures_;  // of frames still on their way
+  News news_;
+  bool pending_ = false;
+  bool finished_ = false;
+  bool stop_ = false;
+  std::map<KeyframeId, Eigen::VectorXd> shown_codes_;  // the worker's alone
+  std::thread worker_;
+};
+
+}  // namespace lumen

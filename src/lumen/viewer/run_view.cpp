@@ -1,0 +1,223 @@
+#include "lumen/viewer/run_view.h"
+
+#include <algorithm>
+
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "lumen/base/text.h"
+#include "lumen/base/version.h"
+#include "lumen/geometry/alignment.h"
+#include "lumen/io/input_stream.h"
+#include "lumen/io/mesh_file.h"
+#include "lumen/io/png.h"
+#include "lumen/viewer/bytes.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kMostPictures = 1500;
+constexpr const char* kSurface = "surface.ply";
+
+ViewStatus ToViewStatus(FrameStatus status) { return static_cast<ViewStatus>(status); }
+
+std::string NameOf(const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+// The similarity that lays the true path onto the run's, by common times.
+std::optional<Sim3> AlignTruth(const Trajectory& truth, const Trajectory& frames) {
+  std::vector<Eigen::Vector3d> from, to;
+  size_t k = 0;
+  for (const TimedPose& pose : frames) {
+    while (k < truth.size() && truth[k].time < pose.time - 1e-4) ++k;
+    if (k == truth.size() || truth[k].time > pose.time + 1e-4) continue;
+    from.push_back(truth[k].world_from_camera.Translation());
+    to.push_back(pose.world_from_camera.Translation());
+  }
+  return EstimateAlignment(from, to);
+}
+
+std::optional<int64_t> FrameNumber(const std::string& path) {
+  if (!StartsWith(path, "/frame/") || !EndsWith(path, ".png")) return std::nullopt;
+  const auto number = ParseInteger(path.substr(7, path.size() - 11));
+  return number && *number >= 0 ? std::optional<int64_t>(*number) : std::nullopt;
+}
+
+}  // namespace
+
+std::string EncodeMesh(const TriangleMesh& mesh) {
+  Bytes out;
+  out.Text("MESH");
+  out.U32(static_cast<uint32_t>(mesh.vertices.size()));
+  out.U32(static_cast<uint32_t>(mesh.triangles.size()));
+  out.U32(mesh.colors.empty() ? 0 : 1);
+  for (const Eigen::Vector3f& vertex : mesh.vertices)
+    for (int i = 0; i < 3; ++i) out.F32(vertex[i]);
+  for (const auto& color : mesh.colors)
+    for (const uint8_t value : color) out.U8(value);
+  out.Pad(4);
+  for (const auto& triangle : mesh.triangles)
+    for (const int32_t corner : triangle) out.I32(corner);
+  return out.Take();
+}
+
+RunView::RunView(const fs::path& folder) : run_(ReadRunFolder(folder)), keyframes_(ListRunKeyframes(run_)) {
+  remarks_ = run_.notes;
+  if (!run_.finished) remarks_.emplace_back("the run did not come to its end; this is what there is");
+  if (!run_.version.empty() && run_.version != Version())
+    remarks_.push_back(StrCat("made by Lumen ", run_.version, ", shown by Lumen ", Version()));
+  const Json* input = run_.summary.Find("input");
+  if (input != nullptr && input->IsString() && fs::exists(input->AsString())) input_ = input->AsString();
+  PutScene();
+  PutTruth();
+  PutInfo();
+  PutClouds();
+  if (!input_.empty() && run_.depth_camera) decoder_ = std::thread([this] { DecodePictures(); });
+}
+
+RunView::~RunView() {
+  stop_ = true;
+  if (decoder_.joinable()) decoder_.join();
+}
+
+void RunView::PutScene() {
+  std::vector<ViewFrame> frames;
+  size_t k = 0;
+  for (const RunFrameEvent& event : run_.events) {
+    ViewFrame frame{event.frame, event.time, ToViewStatus(event.status), event.keyframe};
+    while (k < run_.frames.size() && run_.frames[k].time < event.time - 1e-4) ++k;
+    if (k < run_.frames.size() && run_.frames[k].time <= event.time + 1e-4)
+      frame.pose = run_.frames[k].world_from_camera;
+    frames.push_back(frame);
+  }
+  if (frames.empty()) {  // a run without events still has its path
+    for (const TimedPose& pose : run_.frames) {
+      ViewFrame frame{static_cast<int64_t>(frames.size()), pose.time};
+      frame.pose = pose.world_from_camera;
+      frames.push_back(frame);
+    }
+  }
+  PutFrames(frames, 0, store_);
+  std::vector<ViewKeyframe> keyframes;
+  for (const RunKeyframe& keyframe : keyframes_)
+    keyframes.push_back({keyframe.frame, keyframe.frame, 0, keyframe.world_from_camera, 0});
+  PutKeyframes(keyframes, store_);
+  std::vector<ViewEdge> edges;
+  for (const RunLoop& loop : run_.loops)
+    edges.push_back({loop.from, loop.to, loop.kind == "global", loop.removed});
+  store_.Put(ItemKind::kEdges, 0, EdgesToJson(edges).Dump());
+}
+
+void RunView::PutClouds() {
+  if (!run_.depth_scale || !run_.depth_camera) return;
+  for (const RunKeyframe& keyframe : keyframes_) {
+    if (keyframe.depth.empty()) continue;
+    try {
+      const KeyframePixels pixels = LoadKeyframePixels(keyframe, *run_.depth_scale);
+      store_.Put(ItemKind::kCloud, static_cast<uint32_t>(keyframe.frame),
+                 EncodeCloud({pixels.depth.View(), pixels.image.View()}));
+    } catch (const InputError& error) {
+      remarks_.emplace_back(error.what());
+    }
+  }
+}
+
+void RunView::PutTruth() {
+  if (input_.empty()) return;
+  try {
+    const auto source = OpenInput(input_, {});
+    if (!source->Info().truth) return;
+    const auto map_from_truth = AlignTruth(*source->Info().truth, run_.frames);
+    if (!map_from_truth) return;
+    map_from_truth_ = *map_from_truth;
+    has_truth_ = true;
+    Trajectory path = *source->Info().truth;
+    for (TimedPose& pose : path)
+      pose.world_from_camera = map_from_truth_.TransformPose(pose.world_from_camera);
+    store_.Put(ItemKind::kTruth, 0, EncodePath(path));
+    if (fs::is_regular_file(input_ / "model.ply")) true_model_ = input_ / "model.ply";
+  } catch (const InputError&) {
+    input_.clear();  // what the run was made from has changed; its own files remain
+  }
+}
+
+void RunView::PutInfo() {
+  Json info = Json::MakeObject();
+  info["name"] = NameOf(run_.path);
+  info["live"] = false;
+  info["finished"] = run_.finished;
+  info["surface"] = fs::is_regular_file(run_.path / kSurface);
+  info["truth_surface"] = !true_model_.empty();
+  info["pictures"] = !input_.empty();
+  if (run_.depth_camera) info["camera"] = CameraToJson(*run_.depth_camera);
+  info["remarks"] = Json::MakeArray();
+  for (const std::string& remark : remarks_) info["remarks"].Append(remark);
+  Json downloads = Json::MakeArray();
+  for (const char* name : {kSurface, run_file::kFrames, run_file::kKeyframes})
+    if (fs::is_regular_file(run_.path / name)) downloads.Append(name);
+  info["downloads"] = downloads;
+  store_.Put(ItemKind::kInfo, 0, info.Dump());
+  store_.Put(ItemKind::kStatus, 0, (run_.summary.IsObject() ? run_.summary : Json::MakeObject()).Dump());
+}
+
+void RunView::DecodePictures() {
+  try {
+    const RectifierOptions view{.width = 2 * run_.depth_camera->Width(),
+                                .height = 2 * run_.depth_camera->Height()};
+    InputStream stream(OpenInput(input_, {}), input_, view);
+    const int64_t stride =
+        std::max<int64_t>(1, (stream.Info().frame_count + kMostPictures - 1) / kMostPictures);
+    while (auto frame = stop_ ? std::nullopt : stream.Next()) {
+      if (frame->index % stride != 0) continue;
+      std::string png = EncodePng(frame->image);
+      const std::lock_guard lock(mutex_);
+      pictures_[frame->index] = std::move(png);
+      if (static_cast<int64_t>(pictures_.size()) > 2 * kMostPictures) return;
+    }
+  } catch (const InputError&) {
+    // the input cannot be read any more: keyframes have pictures of their own
+  }
+}
+
+std::optional<ServedFile> RunView::FindPicture(int64_t frame) {
+  {
+    const std::lock_guard lock(mutex_);
+    auto after = pictures_.upper_bound(frame);
+    if (after != pictures_.begin()) {
+      --after;
+      if (frame - after->first <= 8) return ServedFile{"image/png", after->second, ""};
+    }
+  }
+  const RunKeyframe* nearest = nullptr;
+  for (const RunKeyframe& keyframe : keyframes_)
+    if (!keyframe.image.empty() && (nearest == nullptr || keyframe.frame <= frame)) nearest = &keyframe;
+  if (nearest == nullptr) return std::nullopt;
+  return ServedFile{"image/png", ReadFile(nearest->image), ""};
+}
+
+std::optional<ServedFile> RunView::Find(const std::string& path) {
+  if (const auto frame = FrameNumber(path)) return FindPicture(*frame);
+  for (const char* name : {kSurface, run_file::kFrames, run_file::kKeyframes}) {
+    if (path == StrCat("/download/", name) && fs::is_regular_file(run_.path / name))
+      return ServedFile{"application/octet-stream", ReadFile(run_.path / name), name};
+  }
+  const bool surface = path == "/surface.bin" && fs::is_regular_file(run_.path / kSurface);
+  const bool truth = path == "/truth.bin" && !true_model_.empty();
+  if (!surface && !truth) return FindPageFile(path);
+  const std::lock_guard lock(mutex_);
+  std::string& bytes = meshes_[path];
+  if (bytes.empty()) {
+    TriangleMesh mesh = LoadMesh(surface ? run_.path / kSurface : true_model_);
+    if (truth)
+      for (Eigen::Vector3f& vertex : mesh.vertices)
+        vertex = (map_from_truth_ * vertex.cast<double>()).cast<float>();
+    bytes = EncodeMesh(mesh);
+  }
+  return ServedFile{"application/octet-stream", bytes, ""};
+}
+
+}  // namespace lumen

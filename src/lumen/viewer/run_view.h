@@ -1,0 +1,56 @@
+// A finished run (or what there is of one) as a view: its folder read once, its frames' pictures decoded in
+// the background where its input is still there.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "lumen/geometry/sim3.h"
+#include "lumen/io/run_keyframes.h"
+#include "lumen/viewer/page.h"
+#include "lumen/viewer/scene_view.h"
+
+namespace lumen {
+
+class RunView {
+ public:
+  // Throws InputError for a folder that is no run.
+  explicit RunView(const std::filesystem::path& folder);
+  ~RunView();
+  RunView(const RunView&) = delete;
+  RunView& operator=(const RunView&) = delete;
+
+  ItemStore& Store() { return store_; }
+  const std::vector<std::string>& Remarks() const { return remarks_; }
+  // The page, /frame/N.png, /surface.bin, /truth.bin, /download/NAME.
+  std::optional<ServedFile> Find(const std::string& path);
+
+ private:
+  void PutScene();
+  void PutClouds();
+  void PutTruth();
+  void PutInfo();
+  void DecodePictures();
+  std::optional<ServedFile> FindPicture(int64_t frame);
+
+  RunFolder run_;
+  std::vector<RunKeyframe> keyframes_;
+  std::vector<std::string> remarks_;
+  std::filesystem::path input_;       // empty: gone
+  std::filesystem::path true_model_;  // the truth's surface; empty: none
+  Sim3 map_from_truth_;
+  bool has_truth_ = false;
+  ItemStore store_;
+  std::mutex mutex_;  // guards the pictures and the meshes
+  std::map<int64_t, std::string> pictures_;
+  std::map<std::string, std::string> meshes_;
+  std::atomic<bool> stop_ = false;
+  std::thread decoder_;
+};
+
+// "MESH", vertices u32, triangles u32, colours u32 (0 or 1), then f32 places, u8 colours padded to 4, u32
+// corners.
+std::string EncodeMesh(const TriangleMesh& mesh);
+
+}  // namespace lumen
