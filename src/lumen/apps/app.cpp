@@ -111,6 +111,7 @@ int RunApp(int argc, const char* const* argv) {
   AddConfigCommand(app);
   AddRunCommand(app);
   AddPredictCommand(app);
+  AddTrainCommand(app);
   AddEvalCommand(app);
   AddStudyCommand(app);
   AddBenchCommand(app);

@@ -20,6 +20,7 @@ void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
 void AddRunCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
+void AddTrainCommand(CLI::App& app);
 void AddStudyCommand(CLI::App& app);
 void AddVocabularyCommand(CLI::App& app);
 
