@@ -110,6 +110,7 @@ int RunApp(int argc, const char* const* argv) {
   AddConvertCommand(app);
   AddConfigCommand(app);
   AddRunCommand(app);
+  AddFuseCommand(app);
   AddPredictCommand(app);
   AddTrainCommand(app);
   AddEvalCommand(app);

@@ -16,6 +16,7 @@ void AddBenchCommand(CLI::App& app);
 void AddConfigCommand(CLI::App& app);
 void AddConvertCommand(CLI::App& app);
 void AddEvalCommand(CLI::App& app);
+void AddFuseCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
 void AddRunCommand(CLI::App& app);
