@@ -110,7 +110,9 @@ int RunApp(int argc, const char* const* argv) {
   AddConvertCommand(app);
   AddConfigCommand(app);
   AddRunCommand(app);
+  AddFuseCommand(app);
   AddPredictCommand(app);
+  AddTrainCommand(app);
   AddEvalCommand(app);
   AddStudyCommand(app);
   AddBenchCommand(app);

@@ -16,10 +16,12 @@ void AddBenchCommand(CLI::App& app);
 void AddConfigCommand(CLI::App& app);
 void AddConvertCommand(CLI::App& app);
 void AddEvalCommand(CLI::App& app);
+void AddFuseCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
 void AddRunCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
+void AddTrainCommand(CLI::App& app);
 void AddStudyCommand(CLI::App& app);
 void AddVocabularyCommand(CLI::App& app);
 

@@ -1,7 +1,9 @@
 #include <csignal>
 
 #include "lumen/apps/app.h"
+#include "lumen/apps/fuse_run.h"
 #include "lumen/apps/run_sequence.h"
+#include "lumen/base/error.h"
 #include "lumen/base/log.h"
 
 namespace lumen {
@@ -17,7 +19,16 @@ extern "C" void RequestStop(int /*signal*/) {
   std::signal(SIGINT, SIG_DFL);  // the second time it is meant
 }
 
-void Run(RunOptions options, const ConfigChoice& choice) {
+// A run without a surface is still a run: what stands in the way is said, no more.
+void AddSurface(const RunOptions& options) {
+  try {
+    SaveRunSurface(options.output, options.config.fusion);
+  } catch (const InputError& error) {
+    LogWarning("no surface: ", error.what());
+  }
+}
+
+void Run(RunOptions options, const ConfigChoice& choice, bool surface) {
   options.config = ResolveConfig(choice);
   stop_requested = false;
   std::signal(SIGINT, RequestStop);
@@ -25,6 +36,7 @@ void Run(RunOptions options, const ConfigChoice& choice) {
   const RunOutcome outcome = RunSequence(options, stop_requested);
   LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
           " keyframes: ", options.output.string());
+  if (surface) AddSurface(options);
   if (outcome.interrupted) {
     LogWarning("interrupted: what was placed so far is written");
     throw ExitRequest{kInterrupted};
@@ -49,10 +61,13 @@ void AddRunCommand(CLI::App& app) {
   command->add_flag("--realtime", options->realtime,
                     "pace a recording as if live; frames that come too late are dropped and counted");
   command->add_flag("--refine", options->refine, "go on mapping and searching loops after the last frame");
+  auto no_surface = std::make_shared<bool>(false);
+  command->add_flag("--no-surface", *no_surface,
+                    "do not fuse the keyframes' depth into surface.ply at the end");
   AddDeviceOption(*command, options->device);
   AddConfigOptions(*command, *choice);
   AddInputOptions(*command, options->selection);
-  command->callback([options, choice] { Run(*options, *choice); });
+  command->callback([options, choice, no_surface] { Run(*options, *choice, !*no_surface); });
 }
 
 }  // namespace lumen

@@ -11,7 +11,7 @@ namespace lumen {
 
 namespace {
 
-constexpr const char* kUnknown = "is not a mesh format Lumen knows (.ply, .obj, .stl)";
+constexpr const char* kUnknown = "is not a mesh format Lumen knows (.ply, .obj, .stl; .glb for writing)";
 
 void CheckMesh(const TriangleMesh& mesh, const std::filesystem::path& path) {
   const auto count = static_cast<int64_t>(mesh.vertices.size());
@@ -27,6 +27,11 @@ void CheckMesh(const TriangleMesh& mesh, const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+bool IsMeshFile(const std::filesystem::path& path, bool for_writing) {
+  const std::string ending = ToLower(path.extension().string());
+  return ending == ".ply" || ending == ".obj" || ending == ".stl" || (for_writing && ending == ".glb");
+}
 
 TriangleMesh LoadMesh(const std::filesystem::path& path) {
   const std::string bytes = ReadFile(path);
@@ -52,6 +57,8 @@ void SaveMesh(const std::filesystem::path& path, const TriangleMesh& mesh, const
     WriteFileAtomically(path, mesh_formats::FormatObj(mesh, comment));
   else if (ending == ".stl")
     WriteFileAtomically(path, mesh_formats::FormatStl(mesh, comment));
+  else if (ending == ".glb")
+    WriteFileAtomically(path, mesh_formats::FormatGlb(mesh, comment));
   else
     throw InputError(path, kUnknown);
 }

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
+#include "lumen/base/json.h"
 
 namespace lumen {
 namespace {
@@ -48,6 +51,47 @@ TEST(MeshFile, EveryFormatReadsBack) {
   const TriangleMesh ply = LoadMesh(folder.Path() / "a.ply");
   EXPECT_EQ(ply.colors, Tetrahedron().colors);
   EXPECT_EQ(ply.normals, Tetrahedron().normals);
+}
+
+TEST(MeshFile, PlyKeepsWhatElseBelongsToAVertex) {
+  const TemporaryFolder folder;
+  TriangleMesh mesh = Tetrahedron();
+  mesh.attributes = {{"confidence", {0, 0.25F, 0.5F, 1}}, {"observations", {1, 2, 3, 4}}};
+  SaveMesh(folder.Path() / "a.ply", mesh);
+  const TriangleMesh back = LoadMesh(folder.Path() / "a.ply");
+  ASSERT_EQ(back.attributes.size(), 2U);
+  EXPECT_EQ(back.attributes[1].name, "observations");
+  EXPECT_EQ(back.attributes[0].values, mesh.attributes[0].values);
+  EXPECT_EQ(back.colors, mesh.colors);
+}
+
+TEST(MeshFile, GlbHoldsWhatItsHeaderSays) {
+  const TemporaryFolder folder;
+  SaveMesh(folder.Path() / "a.glb", Tetrahedron(), "SPACE=LPS");
+  const std::string bytes = ReadFile(folder.Path() / "a.glb");
+  const auto word = [&](size_t at) {
+    uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + at, 4);
+    return value;
+  };
+  EXPECT_EQ(bytes.substr(0, 4), "glTF");
+  EXPECT_EQ(word(4), 2U);
+  ASSERT_EQ(word(8), bytes.size());
+  const size_t json_size = word(12);
+  EXPECT_EQ(bytes.substr(16, 4), "JSON");
+  const Json json = Json::Parse(bytes.substr(20, json_size));
+  const size_t body = 20 + json_size + 8;
+  EXPECT_EQ(word(body - 8) + body, bytes.size());
+  const Json& attributes = json.At("meshes").AsArray()[0].At("primitives").AsArray()[0].At("attributes");
+  EXPECT_EQ(attributes.AsObject().size(), 3U);
+  const auto& views = json.At("bufferViews").AsArray();
+  const Json& indices = views.back();
+  EXPECT_EQ(indices.At("byteLength").AsInteger(), 4 * 12);
+  EXPECT_EQ(word(body + static_cast<size_t>(indices.At("byteOffset").AsInteger()) + 4), 2U);
+  const Json& position = json.At("accessors").AsArray()[0];
+  EXPECT_EQ(position.At("count").AsInteger(), 4);
+  EXPECT_EQ(position.At("max").AsArray()[2].AsDouble(), 1.5);
+  EXPECT_THROW(LoadMesh(folder.Path() / "a.glb"), InputError);
 }
 
 TEST(MeshFile, AsciiPlyWithQuadsAndExtrasIsRead) {

@@ -13,5 +13,6 @@ TriangleMesh ParseObj(const std::string& bytes, const std::string& name);
 std::string FormatObj(const TriangleMesh& mesh, const std::string& comment);
 TriangleMesh ParseStl(const std::string& bytes, const std::string& name);
 std::string FormatStl(const TriangleMesh& mesh, const std::string& comment);
+std::string FormatGlb(const TriangleMesh& mesh, const std::string& comment);
 
 }  // namespace lumen::mesh_formats

@@ -149,12 +149,12 @@ PlyHeader ParseHeader(const std::string& bytes, const std::string& name) {
   return header;
 }
 
-// Where a vertex property goes; extra ones are read and dropped.
+// Where a vertex property goes; false if it is none of these.
 struct VertexRow {
   Eigen::Vector3f position = Eigen::Vector3f::Zero();
   Eigen::Vector3f normal = Eigen::Vector3f::Zero();
   std::array<uint8_t, 3> color{};
-  void Set(const std::string& property, double value) {
+  bool Set(const std::string& property, double value) {
     static constexpr const char* kNames[] = {"x", "y", "z", "nx", "ny", "nz", "red", "green", "blue"};
     for (int i = 0; i < 9; ++i) {
       if (property != kNames[i]) continue;
@@ -164,7 +164,9 @@ struct VertexRow {
         normal[i - 3] = static_cast<float>(value);
       else
         color[i - 6] = static_cast<uint8_t>(std::clamp(value, 0.0, 255.0));
+      return true;
     }
+    return false;
   }
 };
 
@@ -178,7 +180,13 @@ void ReadVertices(const PlyElement& element, PlyBody& body, TriangleMesh& mesh) 
   const bool colors = HasProperty(element, "red");
   for (int64_t i = 0; i < element.count; ++i) {
     VertexRow row;
-    for (const PlyProperty& property : element.properties) row.Set(property.name, body.Read(property.type));
+    size_t extra = 0;
+    for (const PlyProperty& property : element.properties) {
+      const double value = body.Read(property.type);
+      if (row.Set(property.name, value)) continue;
+      if (i == 0) mesh.attributes.push_back({property.name, {}});
+      mesh.attributes[extra++].values.push_back(static_cast<float>(value));
+    }
     mesh.vertices.push_back(row.position);
     if (normals) mesh.normals.push_back(row.normal);
     if (colors) mesh.colors.push_back(row.color);
@@ -233,12 +241,14 @@ std::string FormatPly(const TriangleMesh& mesh, const std::string& comment) {
                 "\nproperty float x\nproperty float y\nproperty float z\n");
   if (!mesh.normals.empty()) out += "property float nx\nproperty float ny\nproperty float nz\n";
   if (!mesh.colors.empty()) out += "property uchar red\nproperty uchar green\nproperty uchar blue\n";
+  for (const VertexAttribute& attribute : mesh.attributes) out += "property float " + attribute.name + "\n";
   out += StrCat("element face ", mesh.triangles.size(),
                 "\nproperty list uchar int vertex_indices\nend_header\n");
   for (size_t i = 0; i < mesh.vertices.size(); ++i) {
     for (int k = 0; k < 3; ++k) AppendRaw(out, mesh.vertices[i][k]);
     for (int k = 0; k < 3 && !mesh.normals.empty(); ++k) AppendRaw(out, mesh.normals[i][k]);
     for (int k = 0; k < 3 && !mesh.colors.empty(); ++k) AppendRaw(out, mesh.colors[i][k]);
+    for (const VertexAttribute& attribute : mesh.attributes) AppendRaw(out, attribute.values[i]);
   }
   for (const auto& triangle : mesh.triangles) {
     AppendRaw(out, uint8_t{3});

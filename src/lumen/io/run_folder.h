@@ -5,6 +5,7 @@
 //   depth/000042.png 16 bit, of keyframe 42; value / depth_scale = depth in the map's units, 0 = unknown
 //   events.jsonl     one line a frame, and one for each loop found or taken back
 //   summary.json     counts, times, versions        config.toml     the resolved parameters
+//   images/000042.png  the keyframe's picture       surface.ply     the keyframes' depth fused
 #pragma once
 
 #include <filesystem>
@@ -29,6 +30,7 @@ inline constexpr const char* kSummary = "summary.json";
 inline constexpr const char* kConfig = "config.toml";
 inline constexpr const char* kMap = "map.h5";
 inline constexpr const char* kSubmaps = "submaps";
+inline constexpr const char* kSurface = "surface.ply";  // the keyframes' depth fused
 }  // namespace run_file
 
 // Keys of summary.json that the reader knows; writers may add any others.

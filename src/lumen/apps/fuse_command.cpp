@@ -1,0 +1,34 @@
+#include "lumen/apps/app.h"
+#include "lumen/apps/fuse_run.h"
+#include "lumen/base/error.h"
+#include "lumen/base/log.h"
+#include "lumen/io/mesh_file.h"
+
+namespace lumen {
+
+namespace {
+
+void Fuse(const std::filesystem::path& run, const std::filesystem::path& output, const ConfigChoice& choice) {
+  if (!IsMeshFile(output, true)) throw InputError(output, "must end in .ply, .obj, .stl or .glb");
+  const FusionResult result = FuseRun(ReadRunFolder(run), ResolveConfig(choice).fusion);
+  SaveMesh(output, result.mesh, "Lumen: in the map's unit and frame");
+  LogInfo(result.mesh.vertices.size(), " vertices, ", result.mesh.triangles.size(), " triangles, voxels of ",
+          result.voxel, " (", result.memory_bytes / 1000000, " MB): ", output.string());
+}
+
+}  // namespace
+
+void AddFuseCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("fuse", "a run's depth maps into one surface");
+  struct State {
+    std::filesystem::path run, output;
+    ConfigChoice choice;
+  };
+  auto state = std::make_shared<State>();
+  command->add_option("RUN", state->run, "folder of a run")->required();
+  command->add_option("--out", state->output, "the surface: .ply, .obj, .stl or .glb")->required();
+  AddConfigOptions(*command, state->choice);
+  command->callback([state] { Fuse(state->run, state->output, state->choice); });
+}
+
+}  // namespace lumen

@@ -1,0 +1,89 @@
+#include "lumen/apps/fuse_run.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lumen/base/error.h"
+#include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
+#include "lumen/base/progress.h"
+#include "lumen/io/mesh_file.h"
+#include "lumen/io/png.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kSameTime = 1e-4;  // seconds; a trajectory's times are rounded
+
+struct PlacedMap {
+  RunDepthFile file;
+  Rigid3 world_from_camera;
+};
+
+// Keyframes by time, depth maps by frame: the events say which is which; without them their order does.
+std::vector<PlacedMap> PlaceMaps(const RunFolder& run) {
+  std::vector<PlacedMap> placed;
+  std::map<int64_t, double> times;
+  for (const RunFrameEvent& event : run.events) times[event.frame] = event.time;
+  if (times.empty() && run.depth.size() == run.keyframes.size()) {
+    for (size_t i = 0; i < run.depth.size(); ++i)
+      placed.push_back({run.depth[i], run.keyframes[i].world_from_camera});
+    return placed;
+  }
+  for (const RunDepthFile& file : run.depth) {
+    const auto time = times.find(file.frame);
+    if (time == times.end()) continue;
+    const auto pose = std::lower_bound(run.keyframes.begin(), run.keyframes.end(), time->second - kSameTime,
+                                       [](const TimedPose& keyframe, double t) { return keyframe.time < t; });
+    if (pose != run.keyframes.end() && pose->time <= time->second + kSameTime)
+      placed.push_back({file, pose->world_from_camera});
+  }
+  return placed;
+}
+
+DepthView LoadView(const RunFolder& run, const PlacedMap& map) {
+  DepthView view;
+  view.world_from_camera = map.world_from_camera;
+  view.depth = LoadScaledDepth(map.file.path, *run.depth_scale);
+  const Camera camera = run.depth_camera->Resized(view.depth.Width(), view.depth.Height());
+  view.camera = *camera.AsPinhole();
+  const fs::path picture = run.path / run_file::kImages / map.file.path.filename();
+  if (fs::exists(picture)) {
+    view.image = LoadPng8(picture);
+    if (view.image.Channels() != 3) view.image = {};
+  }
+  return view;
+}
+
+}  // namespace
+
+ViewList ListRunViews(const RunFolder& run) {
+  if (!run.depth_scale || !run.depth_camera || run.depth_camera->AsPinhole() == nullptr)
+    throw InputError(run.path / run_file::kSummary,
+                     "says no depth_scale and camera, so depth cannot be fused");
+  auto maps = std::make_shared<const std::vector<PlacedMap>>(PlaceMaps(run));
+  if (maps->empty()) throw InputError(run.path, "has no depth map whose keyframe has a place");
+  auto shared = std::make_shared<const RunFolder>(run);
+  return {static_cast<int>(maps->size()),
+          [maps, shared](int i) { return LoadView(*shared, (*maps)[static_cast<size_t>(i)]); }};
+}
+
+FusionResult FuseRun(const RunFolder& run, const FusionOptions& options) {
+  const ViewList views = ListRunViews(run);
+  ProgressBar progress("fuse", views.count);
+  FusionResult result = FuseViews(views, options, AvailableCores(), [&](int done) { progress.Update(done); });
+  progress.Finish();
+  if (result.status != FusionStatus::kOk) throw InputError(run.path, "its depth maps give no surface");
+  return result;
+}
+
+void SaveRunSurface(const fs::path& path, const FusionOptions& options) {
+  const FusionResult result = FuseRun(ReadRunFolder(path), options);
+  SaveMesh(path / run_file::kSurface, result.mesh, "Lumen: in the map's unit and frame");
+  LogInfo("surface of ", result.mesh.triangles.size(), " triangles: ", (path / run_file::kSurface).string());
+}
+
+}  // namespace lumen

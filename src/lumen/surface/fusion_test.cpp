@@ -1,0 +1,130 @@
+#include "lumen/surface/fusion.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lumen/surface/mesh_tools.h"
+#include "lumen/surface/surface_world_test.h"
+
+namespace lumen {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr int kWidth = 80, kHeight = 64;
+const PinholeCamera kCamera{50, 50, 39.5, 31.5};
+
+// What a camera sees of a hollow ball of radius 20 about the origin, from within.
+DepthView SeeBall(const Rigid3& world_from_camera) {
+  DepthView view{kCamera, world_from_camera, DepthImage(kWidth, kHeight), RgbImage(kWidth, kHeight, 3, 200)};
+  const Vector3d c = world_from_camera.Translation();
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) {
+      const Vector3d ray = world_from_camera.Rotation() * kCamera.RayAtUnitDepth(x, y);
+      const double b = ray.dot(c), a = ray.squaredNorm();
+      view.depth(x, y) = static_cast<float>((-b + std::sqrt(b * b - a * (c.squaredNorm() - 400))) / a);
+    }
+  }
+  return view;
+}
+
+ViewList BallViews() {
+  return {12, [](int i) { return SeeBall(Rigid3(ExpSO3({0.5 * i, 1.1 * i, 0}), Vector3d(0.3 * i, -2, 1))); }};
+}
+
+TEST(Fusion, AHollowBallComesBack) {
+  const FusionResult result = FuseViews(BallViews(), {}, 1);
+  ASSERT_EQ(result.status, FusionStatus::kOk);
+  EXPECT_NEAR(result.voxel, 20.0 / 50, 0.15);
+  double sum = 0;
+  for (size_t i = 0; i < result.mesh.vertices.size(); ++i) {
+    const Vector3d p = result.mesh.vertices[i].cast<double>();
+    sum += std::abs(p.norm() - 20);
+    EXPECT_LT(p.normalized().dot(result.mesh.normals[i].cast<double>()), -0.9);  // towards the camera
+  }
+  EXPECT_LT(sum / static_cast<double>(result.mesh.vertices.size()), 0.02);
+}
+
+TEST(Fusion, EveryVertexHasColourConfidenceAndObservations) {
+  const TriangleMesh mesh = FuseViews(BallViews(), {}, 1).mesh;
+  ASSERT_EQ(mesh.colors.size(), mesh.vertices.size());
+  ASSERT_EQ(mesh.attributes.size(), 2U);
+  float most = 0;
+  for (size_t i = 0; i < mesh.vertices.size(); ++i) {
+    EXPECT_NEAR(mesh.colors[i][1], 200, 1);
+    EXPECT_GT(mesh.attributes[0].values[i], 0);
+    EXPECT_LT(mesh.attributes[0].values[i], 1);
+    EXPECT_GE(mesh.attributes[1].values[i], 1);
+    most = std::max(most, mesh.attributes[1].values[i]);
+  }
+  EXPECT_GE(most, 4);
+}
+
+TEST(Fusion, TheUnitDoesNotMatter) {
+  ViewList small = BallViews();
+  small.load = [](int i) {
+    DepthView view = BallViews().load(i);
+    for (size_t k = 0; k < view.depth.Size(); ++k) view.depth.Data()[k] *= 0.01F;
+    view.world_from_camera =
+        Rigid3(view.world_from_camera.Rotation(), 0.01 * view.world_from_camera.Translation());
+    return view;
+  };
+  const FusionResult a = FuseViews(BallViews(), {}, 1), b = FuseViews(small, {}, 1);
+  EXPECT_NEAR(b.voxel, 0.01 * a.voxel, 1e-6);
+  EXPECT_NEAR(static_cast<double>(b.mesh.vertices.size()), static_cast<double>(a.mesh.vertices.size()),
+              0.01 * static_cast<double>(a.mesh.vertices.size()));
+}
+
+TEST(Fusion, ThreadsChangeNothing) {
+  const TriangleMesh one = FuseViews(BallViews(), {}, 1).mesh, three = FuseViews(BallViews(), {}, 3).mesh;
+  EXPECT_EQ(one.vertices, three.vertices);
+  EXPECT_EQ(one.triangles, three.triangles);
+}
+
+TEST(Fusion, LittleMemoryMakesLargerVoxels) {
+  const FusionResult free = FuseViews(BallViews(), {}, 1);
+  FusionOptions tight;
+  tight.memory_mb = static_cast<double>(free.memory_bytes) / 2.5e6;
+  const FusionResult small = FuseViews(BallViews(), tight, 1);
+  EXPECT_GT(small.voxel, 1.2 * free.voxel);
+  EXPECT_LE(small.memory_bytes, free.memory_bytes / 2);
+  EXPECT_EQ(small.status, FusionStatus::kOk);
+}
+
+TEST(Fusion, MapsWithoutDepthGiveNoSurface) {
+  const ViewList blank{3, [](int) { return DepthView{kCamera, {}, DepthImage(kWidth, kHeight), {}}; }};
+  EXPECT_EQ(FuseViews(blank, {}, 1).status, FusionStatus::kNoDepth);
+  EXPECT_EQ(FuseViews({}, {}, 1).status, FusionStatus::kNoDepth);
+}
+
+// A wall at 10 with a post before it: between the two there is nothing.
+TEST(Fusion, NothingIsSpannedBetweenNearAndFar) {
+  const ViewList views{1, [](int) {
+                         DepthView view{kCamera, {}, DepthImage(kWidth, kHeight, 1, 10.0F), {}};
+                         for (int y = 0; y < kHeight; ++y)
+                           for (int x = 30; x < 50; ++x) view.depth(x, y) = 5;
+                         return view;
+                       }};
+  for (const auto& vertex : FuseViews(views, {}, 1).mesh.vertices)
+    EXPECT_TRUE(std::abs(vertex.z() - 10) < 0.1 || std::abs(vertex.z() - 5) < 0.1) << vertex.z();
+}
+
+// The bar: a run with true depth and poses lies within 0.1 mm, mean, of the model.
+class FusedAnatomy : public ::testing::TestWithParam<AnatomyKind> {};
+
+TEST_P(FusedAnatomy, LiesOnTheModel) {
+  const SimulatedSequence sequence(SmallSequence(GetParam(), 3, 120));
+  const FusionResult result = FuseViews(TrueViews(sequence, 4), {}, 2);
+  ASSERT_EQ(result.status, FusionStatus::kOk);
+  EXPECT_GT(result.mesh.triangles.size(), 3000U);
+  EXPECT_LT(MeanDistance(result.mesh, sequence.Surface()), 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FusedAnatomy,
+                         ::testing::Values(AnatomyKind::kNasal, AnatomyKind::kColon, AnatomyKind::kBronchus,
+                                           AnatomyKind::kStomach),
+                         [](const auto& kind) { return AnatomyName(kind.param); });
+
+}  // namespace
+}  // namespace lumen

@@ -1,0 +1,38 @@
+// What one does to any triangle mesh: normals, areas, connected parts, even samples.
+#pragma once
+
+#include <string>
+
+#include "lumen/scene/mesh.h"
+
+namespace lumen {
+
+// Unit normals, the triangles' weighted by area; zero where a vertex has no triangle.
+std::vector<Eigen::Vector3f> ComputeVertexNormals(const TriangleMesh& mesh);
+double ComputeArea(const TriangleMesh& mesh);
+TriangleMesh FlipTriangles(TriangleMesh mesh);  // turns its normals round too
+
+// Parts connected by shared vertices. `part_of_vertex` is -1 for vertices without triangles.
+struct MeshParts {
+  std::vector<int> part_of_vertex;
+  std::vector<double> area;
+};
+MeshParts FindParts(const TriangleMesh& mesh);
+// The triangles whose part is kept, and their vertices with all that belongs to them.
+TriangleMesh KeepParts(const TriangleMesh& mesh, const MeshParts& parts, const std::vector<char>& keep);
+// Drops parts whose area is less than `least_share` of the largest part's.
+TriangleMesh RemoveSpecks(const TriangleMesh& mesh, double least_share);
+TriangleMesh KeepLargestPart(const TriangleMesh& mesh);
+
+// Points on a surface with the normals there and a weight each.
+struct SurfacePoints {
+  std::vector<Eigen::Vector3d> points;
+  std::vector<Eigen::Vector3d> normals;
+  std::vector<double> weights;
+  size_t Size() const { return points.size(); }
+};
+// About `count` points, evenly spread over the area (low-discrepancy along the triangles' running area, the
+// same every time). Weights are the attribute of that name, or 1.
+SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::string& weight_attribute = "");
+
+}  // namespace lumen

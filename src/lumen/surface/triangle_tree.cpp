@@ -1,0 +1,156 @@
+#include "lumen/surface/triangle_tree.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "lumen/surface/mesh_tools.h"
+
+namespace lumen {
+
+using Eigen::Vector3d;
+using Eigen::Vector3f;
+
+namespace {
+
+constexpr int kLeaf = 6;
+
+// Barycentric weights on the edge from corner i to corner k.
+Vector3d OnEdge(int i, int k, double toward_k) {
+  Vector3d weights = Vector3d::Zero();
+  weights[i] = 1 - toward_k;
+  weights[k] = toward_k;
+  return weights;
+}
+
+}  // namespace
+
+// By Voronoi regions of the corners, edges and the face.
+Vector3d NearestOnTriangle(const Vector3d& p, const std::array<Vector3d, 3>& c) {
+  const Vector3d ab = c[1] - c[0], ac = c[2] - c[0];
+  const double d1 = ab.dot(p - c[0]), d2 = ac.dot(p - c[0]);
+  if (d1 <= 0 && d2 <= 0) return Vector3d::UnitX();
+  const double d3 = ab.dot(p - c[1]), d4 = ac.dot(p - c[1]);
+  if (d3 >= 0 && d4 <= d3) return Vector3d::UnitY();
+  const double along_ab = d1 * d4 - d3 * d2;
+  if (along_ab <= 0 && d1 >= 0 && d3 <= 0) return OnEdge(0, 1, d1 - d3 > 0 ? d1 / (d1 - d3) : 0);
+  const double d5 = ab.dot(p - c[2]), d6 = ac.dot(p - c[2]);
+  if (d6 >= 0 && d5 <= d6) return Vector3d::UnitZ();
+  const double along_ac = d5 * d2 - d1 * d6;
+  if (along_ac <= 0 && d2 >= 0 && d6 <= 0) return OnEdge(0, 2, d2 - d6 > 0 ? d2 / (d2 - d6) : 0);
+  const double along_bc = d3 * d6 - d5 * d4;
+  if (along_bc <= 0 && d4 - d3 >= 0 && d5 - d6 >= 0) {
+    const double whole = (d4 - d3) + (d5 - d6);
+    return OnEdge(1, 2, whole > 0 ? (d4 - d3) / whole : 0);
+  }
+  const double sum = along_ab + along_ac + along_bc;
+  return {along_bc / sum, along_ac / sum, along_ab / sum};
+}
+
+TriangleTree::TriangleTree(const TriangleMesh& mesh) {
+  const std::vector<Vector3f> normals = ComputeVertexNormals(mesh);
+  std::vector<Vector3f> centres;
+  for (const auto& t : mesh.triangles) {
+    std::array<Vector3f, 3> corners, corner_normals;
+    for (size_t k = 0; k < 3; ++k) {
+      corners[k] = mesh.vertices[static_cast<size_t>(t[k])];
+      corner_normals[k] = normals[static_cast<size_t>(t[k])];
+    }
+    corners_.push_back(corners);
+    normals_.push_back(corner_normals);
+    centres.push_back((corners[0] + corners[1] + corners[2]) / 3);
+  }
+  order_.resize(corners_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  if (order_.empty())
+    nodes_.emplace_back();
+  else
+    BuildNode(0, static_cast<int>(order_.size()), centres);
+}
+
+// Halves the triangles along the longest side of their centres' box.
+int TriangleTree::BuildNode(int begin, int end, const std::vector<Vector3f>& centres) {
+  const auto index = static_cast<int>(nodes_.size());
+  nodes_.emplace_back();
+  Eigen::AlignedBox3f box, spread;
+  for (int i = begin; i < end; ++i) {
+    const auto triangle = static_cast<size_t>(order_[static_cast<size_t>(i)]);
+    for (const Vector3f& corner : corners_[triangle]) box.extend(corner);
+    spread.extend(centres[triangle]);
+  }
+  nodes_[static_cast<size_t>(index)].box = box;
+  if (end - begin <= kLeaf) {
+    nodes_[static_cast<size_t>(index)].first = begin;
+    nodes_[static_cast<size_t>(index)].count = end - begin;
+    return index;
+  }
+  int axis = 0;
+  spread.sizes().maxCoeff(&axis);
+  const int middle = (begin + end) / 2;
+  std::nth_element(order_.begin() + begin, order_.begin() + middle, order_.begin() + end, [&](int a, int b) {
+    return centres[static_cast<size_t>(a)][axis] < centres[static_cast<size_t>(b)][axis];
+  });
+  BuildNode(begin, middle, centres);
+  const int right = BuildNode(middle, end, centres);
+  nodes_[static_cast<size_t>(index)].first = right;
+  return index;
+}
+
+void TriangleTree::TestTriangle(int triangle, const Vector3d& p, const Vector3d* n, double normal_cost,
+                                SurfaceHit& best) const {
+  std::array<Vector3d, 3> corners;
+  for (size_t k = 0; k < 3; ++k) corners[k] = corners_[static_cast<size_t>(triangle)][k].cast<double>();
+  const Vector3d weights = NearestOnTriangle(p, corners);
+  const Vector3d x = weights[0] * corners[0] + weights[1] * corners[1] + weights[2] * corners[2];
+  double cost = (x - p).squaredNorm();
+  if (cost >= best.cost) return;
+  Vector3d normal = Vector3d::Zero();
+  for (size_t k = 0; k < 3; ++k)
+    normal +=
+        weights[static_cast<Eigen::Index>(k)] * normals_[static_cast<size_t>(triangle)][k].cast<double>();
+  normal.normalize();
+  if (n != nullptr) cost += normal_cost * (1 - n->dot(normal));
+  if (cost < best.cost) best = {x, normal, cost, triangle};
+}
+
+std::optional<SurfaceHit> TriangleTree::Find(const Vector3d& p, const Vector3d* n, double normal_cost,
+                                             double reach) const {
+  SurfaceHit best;
+  best.cost = reach * reach;
+  const Vector3f q = p.cast<float>();
+  struct Open {
+    int node;
+    float distance;
+  };
+  std::array<Open, 64> stack;
+  size_t top = 0;
+  stack[top++] = {0, nodes_[0].box.squaredExteriorDistance(q)};
+  while (top > 0) {
+    const Open open = stack[--top];
+    if (static_cast<double>(open.distance) >= best.cost) continue;
+    const Node& node = nodes_[static_cast<size_t>(open.node)];
+    if (node.count > 0) {
+      for (int i = node.first; i < node.first + node.count; ++i)
+        TestTriangle(order_[static_cast<size_t>(i)], p, n, normal_cost, best);
+      continue;
+    }
+    if (Empty()) break;
+    Open near{open.node + 1, nodes_[static_cast<size_t>(open.node + 1)].box.squaredExteriorDistance(q)};
+    Open far{node.first, nodes_[static_cast<size_t>(node.first)].box.squaredExteriorDistance(q)};
+    if (far.distance < near.distance) std::swap(near, far);
+    stack[top++] = far;
+    stack[top++] = near;
+  }
+  if (best.triangle < 0) return std::nullopt;
+  return best;
+}
+
+std::optional<SurfaceHit> TriangleTree::FindNearest(const Vector3d& p, double reach) const {
+  return Find(p, nullptr, 0, reach);
+}
+
+std::optional<SurfaceHit> TriangleTree::FindLikeliest(const Vector3d& p, const Vector3d& n,
+                                                      double normal_cost, double reach) const {
+  return Find(p, &n, normal_cost, reach);
+}
+
+}  // namespace lumen

@@ -1,0 +1,75 @@
+#include "lumen/surface/triangle_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "lumen/base/random.h"
+
+namespace lumen {
+namespace {
+
+using Eigen::Vector3d;
+
+Vector3d RandomPoint(Random& random) {
+  const double x = random.Uniform(-1, 1), y = random.Uniform(-1, 1), z = random.Uniform(-1, 1);
+  return {x, y, z};
+}
+
+TriangleMesh RandomTriangles(int count) {
+  Random random(1);
+  TriangleMesh mesh;
+  for (int i = 0; i < count; ++i) {
+    const Vector3d centre = RandomPoint(random);
+    for (int k = 0; k < 3; ++k) mesh.vertices.push_back((centre + 0.2 * RandomPoint(random)).cast<float>());
+    mesh.triangles.push_back({3 * i, 3 * i + 1, 3 * i + 2});
+  }
+  return mesh;
+}
+
+// The plain twin: fine sampling of every triangle.
+double SampledDistance(const TriangleMesh& mesh, const Vector3d& p) {
+  double best = 1e9;
+  constexpr int kSteps = 60;
+  for (const auto& t : mesh.triangles) {
+    const auto at = [&](size_t k) { return mesh.vertices[static_cast<size_t>(t[k])].cast<double>(); };
+    for (int i = 0; i <= kSteps; ++i)
+      for (int j = 0; i + j <= kSteps; ++j)
+        best =
+            std::min(best, (at(0) + (at(1) - at(0)) * i / kSteps + (at(2) - at(0)) * j / kSteps - p).norm());
+  }
+  return best;
+}
+
+TEST(TriangleTree, FindsTheNearestPlace) {
+  const TriangleMesh mesh = RandomTriangles(60);
+  const TriangleTree tree(mesh);
+  Random random(2);
+  for (int i = 0; i < 60; ++i) {
+    const Vector3d p = 1.5 * RandomPoint(random);
+    const auto hit = tree.FindNearest(p, 100);
+    ASSERT_TRUE(hit);
+    EXPECT_NEAR(std::sqrt(hit->cost), SampledDistance(mesh, p), 6e-3);
+    EXPECT_NEAR((hit->point - p).norm(), std::sqrt(hit->cost), 1e-9);
+  }
+}
+
+TEST(TriangleTree, NothingBeyondReachAndNothingInAnEmptyMesh) {
+  const TriangleTree tree(RandomTriangles(10));
+  EXPECT_FALSE(tree.FindNearest({50, 0, 0}, 10));
+  EXPECT_TRUE(tree.FindNearest({50, 0, 0}, 60));
+  EXPECT_FALSE(TriangleTree({}).FindNearest({0, 0, 0}, 10));
+}
+
+// Two sides of a thin wall: the nearer one faces away from what was seen.
+TEST(TriangleTree, PrefersTheSideThatFacesTheSameWay) {
+  TriangleMesh wall;
+  wall.vertices = {{-9, -9, 0}, {9, -9, 0}, {0, 9, 0}, {-9, -9, -1}, {9, -9, -1}, {0, 9, -1}};
+  wall.triangles = {{0, 1, 2}, {3, 5, 4}};  // faces +z, faces −z
+  const TriangleTree tree(wall);
+  const Vector3d p(0, 0, -0.1);
+  EXPECT_NEAR(tree.FindNearest(p, 10)->point.z(), 0, 1e-9);
+  EXPECT_NEAR(tree.FindLikeliest(p, -Vector3d::UnitZ(), 4, 10)->point.z(), -1, 1e-9);
+  EXPECT_NEAR(tree.FindLikeliest(p, Vector3d::UnitZ(), 4, 10)->point.z(), 0, 1e-9);
+}
+
+}  // namespace
+}  // namespace lumen
