@@ -35,7 +35,7 @@ void WriteSeries(const fs::path& folder, const std::string& description, double 
     image.SetSpacing(0, 0.5);
     image.SetSpacing(1, 0.7);
     const double origin[3] = {1, 2, 3 - slice_step * k};
-    image.SetOrigin(origin);
+    for (unsigned axis = 0; axis < 3; ++axis) image.SetOrigin(axis, origin[axis]);
     image.SetSlope(1);
     image.SetIntercept(-1024);
     std::vector<int16_t> pixels(kWidth * kHeight);

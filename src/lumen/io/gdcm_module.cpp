@@ -111,7 +111,7 @@ Slice LoadSlice(const std::string& file) {
   Slice slice;
   slice.width = static_cast<int>(image.GetDimension(0));
   slice.height = static_cast<int>(image.GetDimension(1));
-  slice.position = Eigen::Vector3d(image.GetOrigin()[0], image.GetOrigin()[1], image.GetOrigin()[2]);
+  slice.position = Eigen::Vector3d(image.GetOrigin(0), image.GetOrigin(1), image.GetOrigin(2));
   const double* cosines = image.GetDirectionCosines();
   slice.across = {cosines[0], cosines[1], cosines[2]};
   slice.down = {cosines[3], cosines[4], cosines[5]};
