@@ -113,6 +113,7 @@ int RunApp(int argc, const char* const* argv) {
   AddFuseCommand(app);
   AddRegisterCommand(app);
   AddPredictCommand(app);
+  AddTrainCommand(app);
   AddEvalCommand(app);
   AddStudyCommand(app);
   AddBenchCommand(app);

@@ -22,6 +22,7 @@ void AddPredictCommand(CLI::App& app);
 void AddRegisterCommand(CLI::App& app);
 void AddRunCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
+void AddTrainCommand(CLI::App& app);
 void AddStudyCommand(CLI::App& app);
 void AddVocabularyCommand(CLI::App& app);
 

@@ -54,6 +54,8 @@ void AddRunCommand(CLI::App& app) {
   command->add_option("--out", options->output, "folder for the results")->required();
   command->add_option("--model", options->model, "weights");
   command->add_option("--vocabulary", options->vocabulary, "words for place recognition");
+  command->add_option("--map", options->map,
+                      "an earlier run (or its map.h5) to find oneself in and to extend");
   command->add_flag("--deterministic", options->deterministic,
                     "one frame after the other: the same bytes every time");
   command->add_flag("--realtime", options->realtime,

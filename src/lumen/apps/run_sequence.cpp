@@ -13,6 +13,7 @@
 #include "lumen/base/text.h"
 #include "lumen/base/version.h"
 #include "lumen/io/input_stream.h"
+#include "lumen/io/map_file.h"
 #include "lumen/network/torch_backend.h"
 #include "lumen/slam/async_slam.h"
 
@@ -26,8 +27,19 @@ struct Setup {
   std::shared_ptr<const Vocabulary> vocabulary;
   std::unique_ptr<InputStream> stream;
   std::shared_ptr<const View> view;
+  std::optional<StoredMap> earlier;
   Json summary = Json::MakeObject();
 };
+
+// An earlier map fits only a video of the same camera, seen by the same networks.
+StoredMap LoadEarlierMap(const std::filesystem::path& given, const Setup& setup) {
+  const std::filesystem::path path = std::filesystem::is_directory(given) ? given / run_file::kMap : given;
+  StoredMap stored = LoadMap(path);
+  if (stored.model_hash != setup.model.hash) throw InputError(path, "made with another model");
+  const View& view = *stored.map.keyframes.begin()->second.keyframe->frame->view;
+  if (!SameSize(view.mask, setup.view->mask)) throw InputError(path, "made with maps of another size");
+  return stored;
+}
 
 Setup Prepare(const RunOptions& options) {
   Setup setup;
@@ -52,6 +64,7 @@ Setup Prepare(const RunOptions& options) {
   setup.stream =
       std::make_unique<InputStream>(OpenInput(options.input, options.selection), options.input, view);
   setup.view = MakeView(setup.stream->GetCamera(), setup.stream->GetMask());
+  if (!options.map.empty()) setup.earlier = LoadEarlierMap(options.map, setup);
   Json& summary = setup.summary;
   summary[run_key::kVersion] = Version();
   summary[run_key::kCommit] = Commit();
@@ -137,9 +150,12 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
   Stopwatch watch;
   RunOutcome outcome;
   const auto conclude = [&](const std::shared_ptr<const MapSnapshot>& map,
-                            const std::vector<LoopEvent>& loops, const StageTimes& times) {
+                            const std::vector<LoopEvent>& loops,
+                            const std::map<KeyframeId, BagOfWords>& words, const StageTimes& times) {
     recorder.RecordLoops(*map, loops);
     recorder.Finish(*map);
+    setup.summary["unreadable"] = stream.Unreadable();
+    if (!map->keyframes.empty()) SaveMap(options.output / run_file::kMap, {*map, words, setup.model.hash});
     AddTotals(setup.summary, recorder, *map, times, totals);
     setup.summary["interrupted"] = stop.load();
     setup.summary[run_key::kFinished] = true;
@@ -149,6 +165,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
 
   if (options.deterministic) {
     Slam slam(make_priors(), setup.view, setup.vocabulary, slam_options);
+    if (setup.earlier) slam.Restore(setup.earlier->map, setup.earlier->words);
     while (auto frame = stop ? std::nullopt : stream.Next()) {
       const FrameResult result = slam.Process(*frame);
       recorder.Record(result, slam.Frames().back(), *slam.Snapshot(), slam.TakeLoopEvents());
@@ -156,7 +173,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
     }
     totals.seconds = watch.ElapsedMs() / 1000;
     if (options.refine && !stop) slam.Refine();
-    conclude(slam.Snapshot(), slam.TakeLoopEvents(), slam.Times());
+    conclude(slam.Snapshot(), slam.TakeLoopEvents(), slam.Words(), slam.Times());
   } else {
     AsyncSlam* running = nullptr;
     AsyncSlam slam(make_priors(), make_priors(), setup.view, setup.vocabulary, slam_options,
@@ -166,6 +183,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
                                      Note(result, recorder, watch.ElapsedMs() / 1000));
                    });
     running = &slam;
+    if (setup.earlier) slam.Restore(setup.earlier->map, setup.earlier->words);
     std::optional<double> first_time;
     while (auto frame = stop ? std::nullopt : stream.Next()) {
       if (!options.realtime) {
@@ -179,7 +197,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
     slam.Finish();
     totals.seconds = watch.ElapsedMs() / 1000;
     if (options.refine && !stop) slam.Refine();
-    conclude(slam.Snapshot(), slam.TakeLoopEvents(), slam.Times());
+    conclude(slam.Snapshot(), slam.TakeLoopEvents(), slam.Words(), slam.Times());
   }
   progress.Finish();
   outcome.frames = recorder.GetCounts().frames;

@@ -16,6 +16,7 @@ struct RunOptions {
   std::string model;       // weights; empty: look in the usual places
   std::string vocabulary;  // empty: the one beside the model, if any
   std::string device = "auto";
+  std::filesystem::path map;   // an earlier run, or its map, to find oneself in and to extend
   bool deterministic = false;  // one frame after the other, the same bytes every time
   bool realtime = false;       // a recording paced as if live: frames that come too late are dropped
   bool refine = false;         // go on mapping after the last frame

@@ -80,13 +80,15 @@ void CheckDepth(const Keyframe& keyframe) {
 }
 
 std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr<const Keyframe>& keyframe,
-                                                           const std::vector<Eigen::Vector2i>& pixels) {
+                                                           const std::vector<Eigen::Vector2i>& pixels,
+                                                           int most_levels) {
   LUMEN_CHECK(keyframe != nullptr);
   CheckDepth(*keyframe);
   const Frame& frame = *keyframe->frame;
   CheckFeatures(frame);
   auto samples = std::make_shared<KeyframeSamples>();
   samples->keyframe = keyframe;
+  samples->levels = std::min(most_levels, static_cast<int>(frame.features.levels.size()));
   for (const Eigen::Vector2i& pixel : pixels) {
     LUMEN_CHECK(frame.view->mask.Contains(pixel.x(), pixel.y()), "a sample outside the image");
     const Eigen::Vector3d ray = frame.view->camera.RayAtUnitDepth(pixel.x(), pixel.y());

@@ -14,10 +14,11 @@ struct KeyframeSamples {
   std::vector<int> pixels;             // y · width + x at level 0
   std::vector<double> ray_x, ray_y;    // (x, y, 1) is the ray at depth 1
   std::vector<float> coarse_features;  // of levels 1 …: [sample][level - 1][channel]
+  int levels = 0;                      // of the features that are kept ready
   double feature_variance = 0;         // of the finest level over the samples, summed over channels
 
   int Size() const { return static_cast<int>(pixels.size()); }
-  int NumLevels() const { return static_cast<int>(keyframe->frame->features.levels.size()); }
+  int NumLevels() const { return levels; }
   int FeatureChannels() const { return keyframe->frame->features.levels[0].FeatureChannels(); }
   int NumBases() const { return keyframe->depth.NumBases(); }
   const float* Features(int sample, int level) const {
@@ -42,8 +43,10 @@ struct KeyframeSamples {
 // At the given pixels, or at all pixels of the eroded mask. Numbers that are not finite in features or
 // depth, and levels that do not fit, break the contract.
 std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr<const Keyframe>& keyframe);
+// `most_levels` of the pyramid are kept ready, since coarse levels cost memory.
 std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr<const Keyframe>& keyframe,
-                                                           const std::vector<Eigen::Vector2i>& pixels);
+                                                           const std::vector<Eigen::Vector2i>& pixels,
+                                                           int most_levels = 1 << 10);
 
 // Contract checks shared with the target side.
 void CheckFeatures(const Frame& frame);

@@ -17,36 +17,50 @@ void PairRegistrationOptions::Describe(ConfigVisitor& visitor) {
       {.min = 0, .max = 1, .help = "how far a match may lie off along the ray, as a share of depth"});
 }
 
-PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target,
-                              const PairRegistrationOptions& options, uint64_t seed) {
+namespace {
+
+Eigen::Vector2i NearestPixel(const Eigen::Vector2d& x) {
+  return {static_cast<int>(std::lround(x.x())), static_cast<int>(std::lround(x.y()))};
+}
+
+}  // namespace
+
+PairRegistration MatchPair(const DepthFrame& source, const DepthFrame& target, const MatchOptions& options,
+                           uint64_t seed) {
   LUMEN_CHECK(source.frame != nullptr && target.frame != nullptr);
   const View& source_view = *source.frame->view;
-  const View& target_view = *target.frame->view;
   const DescriptorIndex source_index(source.frame->features.descriptors, source_view.mask);
-  const DescriptorIndex target_index(target.frame->features.descriptors, target_view.mask);
-  const auto keypoints = SampleKeypoints(source_view.eroded_mask, options.matching.keypoints, seed);
-  const MatchSet matched =
-      MatchDescriptors({source.frame->features.descriptors, &source_index}, keypoints,
-                       {target.frame->features.descriptors, &target_index}, options.matching);
+  const DescriptorIndex target_index(target.frame->features.descriptors, target.frame->view->mask);
+  const auto keypoints = SampleKeypoints(source_view.eroded_mask, options.keypoints, seed);
+  const MatchSet matched = MatchDescriptors({source.frame->features.descriptors, &source_index}, keypoints,
+                                            {target.frame->features.descriptors, &target_index}, options);
   PairRegistration result;
   result.keypoints = matched.candidates;
+  for (const Match& match : matched.matches) {
+    const Eigen::Vector2i at = NearestPixel(match.target);
+    if (!target.depth.Contains(at.x(), at.y())) continue;
+    if (source.depth(match.source.x(), match.source.y()) > 0 && target.depth(at.x(), at.y()) > 0)
+      result.consistent.push_back(match);
+  }
+  return result;
+}
 
+PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target,
+                              const PairRegistrationOptions& options, uint64_t seed) {
+  PairRegistration result = MatchPair(source, target, options.matching, seed);
+  const PinholeCamera& source_camera = source.frame->view->camera;
+  const PinholeCamera& target_camera = target.frame->view->camera;
   std::vector<Eigen::Vector3d> source_points, target_points;
   std::vector<double> bounds;
-  const double pixel = options.noise_pixels / target_view.camera.fx;
+  const double pixel = options.noise_pixels / target_camera.fx;
   const double relative_bound = std::sqrt(pixel * pixel + options.depth_noise * options.depth_noise);
-  for (const Match& match : matched.matches) {
-    const Eigen::Vector2i at(static_cast<int>(std::lround(match.target.x())),
-                             static_cast<int>(std::lround(match.target.y())));
-    if (!target.depth.Contains(at.x(), at.y())) continue;
-    const double source_depth = source.depth(match.source.x(), match.source.y());
+  for (const Match& match : result.consistent) {
+    const Eigen::Vector2i at = NearestPixel(match.target);
     const double target_depth = target.depth(at.x(), at.y());
-    if (!(source_depth > 0) || !(target_depth > 0)) continue;
-    result.consistent.push_back(match);
-    source_points.emplace_back(source_depth *
-                               source_view.camera.RayAtUnitDepth(match.source.x(), match.source.y()));
+    source_points.emplace_back(source.depth(match.source.x(), match.source.y()) *
+                               source_camera.RayAtUnitDepth(match.source.x(), match.source.y()));
     target_points.emplace_back(target_depth *
-                               target_view.camera.RayAtUnitDepth(match.target.x(), match.target.y()));
+                               target_camera.RayAtUnitDepth(match.target.x(), match.target.y()));
     bounds.push_back(target_depth * relative_bound);
   }
   const RegistrationResult registration =

@@ -48,7 +48,11 @@ struct PairRegistration {
   }
 };
 
-// The seed chooses the keypoints.
+// The matches alone: those that pass the cycle check and have a depth on both sides. The seed chooses the
+// keypoints.
+PairRegistration MatchPair(const DepthFrame& source, const DepthFrame& target, const MatchOptions& options,
+                           uint64_t seed);
+// The matches and the transform they agree on.
 PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target,
                               const PairRegistrationOptions& options, uint64_t seed);
 

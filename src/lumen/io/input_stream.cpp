@@ -48,14 +48,27 @@ InputStream::~InputStream() = default;
 
 std::optional<InputFrame> InputStream::Next() { return prefetcher_->Next(); }
 
-std::optional<InputFrame> InputStream::Produce() {
-  std::optional<RawFrame> raw;
-  if (peeked_.empty()) {
-    raw = source_->Next();
-  } else {
-    raw = std::move(peeked_.back());
+// The next frame that can be read. One bad frame in the middle of a video is no reason to lose the rest.
+std::optional<RawFrame> InputStream::Read() {
+  if (!peeked_.empty()) {
+    RawFrame raw = std::move(peeked_.back());
     peeked_.pop_back();
+    return raw;
   }
+  constexpr int kPatience = 100;  // bad frames in a row after which the input itself is bad
+  for (int tries = 1;; ++tries) {
+    try {
+      return source_->Next();
+    } catch (const InputError& error) {
+      if (tries == kPatience) throw;
+      ++unreadable_;
+      LogWarning("passed over: ", error.what());
+    }
+  }
+}
+
+std::optional<InputFrame> InputStream::Produce() {
+  std::optional<RawFrame> raw = Read();
   if (!raw) return std::nullopt;
   return InputFrame{raw->index, raw->time, rectifier_->Apply(raw->image)};
 }

@@ -2,6 +2,8 @@
 // on a reader thread ahead of use.
 #pragma once
 
+#include <atomic>
+
 #include "lumen/base/prefetch.h"
 #include "lumen/io/frame_source.h"
 #include "lumen/io/rectifier.h"
@@ -21,13 +23,17 @@ class InputStream {
   const Mask& GetMask() const { return rectifier_->TargetMask(); }
   // Blocks until the next frame is there; nothing at the end.
   std::optional<InputFrame> Next();
+  // Frames that could not be read and were passed over.
+  int64_t Unreadable() const { return unreadable_; }
 
  private:
   std::optional<InputFrame> Produce();
+  std::optional<RawFrame> Read();
 
   std::unique_ptr<FrameSource> source_;
   std::vector<RawFrame> peeked_;  // read for the mask, not yet handed on; in reverse order
   std::unique_ptr<const Rectifier> rectifier_;
+  std::atomic<int64_t> unreadable_ = 0;
   std::unique_ptr<Prefetcher<InputFrame>> prefetcher_;
 };
 

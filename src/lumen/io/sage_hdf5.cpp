@@ -1,40 +1,20 @@
 #include "lumen/io/sage_hdf5.h"
 
-#include <hdf5.h>
-
 #include <cmath>
 
 #include "lumen/base/text.h"
+#include "lumen/io/hdf5_handle.h"
 
 namespace lumen {
 
 namespace {
-
-// An HDF5 handle that closes itself.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Handle& operator=(Handle&&) = delete;
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  hid_t Id() const { return id_; }
-  bool Valid() const { return id_ >= 0; }
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
 
 class Dataset {
  public:
   Dataset(hid_t file, const char* key, const std::filesystem::path& path)
       : key_(key), path_(path), set_(H5Dopen2(file, key, H5P_DEFAULT), H5Dclose) {
     if (!set_.Valid()) throw InputError(path, StrCat("has no dataset \"", key, "\""));
-    const Handle space(H5Dget_space(set_.Id()), H5Sclose);
+    const Hdf5Handle space(H5Dget_space(set_.Id()), H5Sclose);
     shape_.resize(static_cast<size_t>(std::max(0, H5Sget_simple_extent_ndims(space.Id()))));
     H5Sget_simple_extent_dims(space.Id(), shape_.data(), nullptr);
   }
@@ -57,8 +37,9 @@ class Dataset {
     count[0] = 1;
     size_t size = 1;
     for (const hsize_t extent : count) size *= extent;
-    const Handle space(H5Dget_space(set_.Id()), H5Sclose);
-    const Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+    const Hdf5Handle space(H5Dget_space(set_.Id()), H5Sclose);
+    const Hdf5Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
+                            H5Sclose);
     std::vector<T> values(size);
     const bool good =
         H5Sselect_hyperslab(space.Id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >= 0 &&
@@ -70,13 +51,13 @@ class Dataset {
  private:
   std::string key_;
   std::filesystem::path path_;
-  Handle set_;
+  Hdf5Handle set_;
   std::vector<hsize_t> shape_;
 };
 
-Handle OpenFile(const std::filesystem::path& path) {
+Hdf5Handle OpenFile(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
-  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   if (!file.Valid())
     throw InputError(path, std::filesystem::exists(path) ? "is not an HDF5 file" : "no such file");
   return file;
@@ -163,7 +144,7 @@ class SageSource : public FrameSource {
   }
 
   std::filesystem::path path_;
-  Handle file_;
+  Hdf5Handle file_;
   Dataset color_;
   std::unique_ptr<Dataset> depth_;
   int64_t next_ = 0;

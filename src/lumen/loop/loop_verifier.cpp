@@ -6,7 +6,8 @@ namespace lumen {
 
 namespace {
 constexpr double kAgreementPixels = 3;
-}
+constexpr int kAgreementKeypoints = 192;
+}  // namespace
 
 LoopVerifierOptions::LoopVerifierOptions() {
   matching.matching.keypoints = 512;
@@ -18,6 +19,7 @@ LoopVerifierOptions::LoopVerifierOptions() {
 void LoopVerifierOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("matching", matching);
   visitor.Group("alignment", alignment);
+  visitor.Field("samples", samples, {.min = 64, .max = 100000, .help = "pixels warped in the alignment"});
   visitor.Field("min_inlier_ratio", min_inlier_ratio,
                 {.min = 0, .max = 1, .help = "least share of keypoints that match and agree in space"});
   visitor.Field("min_area", min_area, {.min = 0, .max = 1, .help = "least overlap by area"});
@@ -46,9 +48,14 @@ double LoopVerifier::InlierRatio(const LoopSide& query, const LoopSide& referenc
 }
 
 double LoopVerifier::Agreement(const LoopSide& query, const LoopSide& reference, uint64_t seed) const {
-  const PairRegistration matched = Register(query, reference, seed);
-  if (matched.consistent.empty()) return 0;
   const DepthImage depth = ComputeDepth(query);
+  const DepthImage reference_depth = ComputeDepth(reference);
+  MatchOptions options = options_.matching.matching;
+  options.keypoints = std::min(options.keypoints, kAgreementKeypoints);
+  const PairRegistration matched =
+      MatchPair({query.GetKeyframe().frame.get(), depth},
+                {reference.GetKeyframe().frame.get(), reference_depth}, options, seed);
+  if (matched.consistent.empty()) return 0;
   const Rigid3 reference_from_query =
       reference.state.world_from_camera.Inverse() * query.state.world_from_camera;
   const PinholeCamera& from = query.GetKeyframe().frame->view->camera;
@@ -64,6 +71,15 @@ double LoopVerifier::Agreement(const LoopSide& query, const LoopSide& reference,
   return static_cast<double>(explained) / static_cast<double>(matched.keypoints);
 }
 
+std::shared_ptr<const KeyframeSamples> LoopVerifier::SamplesOf(
+    const std::shared_ptr<const Keyframe>& keyframe) const {
+  if (samples_ == nullptr || samples_->keyframe != keyframe) {
+    const auto pixels = SampleKeypoints(keyframe->frame->view->eroded_mask, options_.samples, 1);
+    samples_ = MakeKeyframeSamples(keyframe, pixels);
+  }
+  return samples_;
+}
+
 PairEvidence LoopVerifier::Examine(const LoopSide& query, const LoopSide& reference, uint64_t seed) const {
   PairEvidence evidence;
   const PairRegistration matched = Register(query, reference, seed);
@@ -74,13 +90,13 @@ PairEvidence LoopVerifier::Examine(const LoopSide& query, const LoopSide& refere
     return evidence;
   }
   PairAlignmentProblem problem;
-  problem.source = query.samples;
+  problem.source = SamplesOf(query.keyframe);
   problem.target = reference.GetKeyframe().frame;
   problem.matches = matched.inliers;
   // The registration's scale brings the query's depth to the reference's unit.
   problem.source_log_scale = query.state.log_scale + std::log(matched.target_from_source.Scale());
   problem.source_code = query.state.code;
-  problem.target_keyframe = reference.samples->keyframe;
+  problem.target_keyframe = reference.keyframe;
   problem.target_log_scale = reference.state.log_scale;
   problem.target_code = reference.state.code;
   const Rigid3 initial(matched.target_from_source.Rotation(), matched.target_from_source.Translation());

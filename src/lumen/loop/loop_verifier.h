@@ -17,6 +17,7 @@ namespace lumen {
 struct LoopVerifierOptions {
   PairRegistrationOptions matching;  // 512 keypoints
   PairAlignmentOptions alignment;
+  int samples = 1536;             // pixels warped in the alignment
   double min_inlier_ratio = 0.2;  // of all keypoints
   double min_area = 0.5;
   double min_point = 0.5;
@@ -28,10 +29,10 @@ struct LoopVerifierOptions {
 // A keyframe with its present state and depth.
 struct LoopSide {
   KeyframeId id = 0;
-  std::shared_ptr<const KeyframeSamples> samples;
+  std::shared_ptr<const Keyframe> keyframe;
   KeyframeState state;
 
-  const Keyframe& GetKeyframe() const { return *samples->keyframe; }
+  const Keyframe& GetKeyframe() const { return *keyframe; }
 };
 
 // What was found about a pair, good or bad.
@@ -60,7 +61,11 @@ class LoopVerifier {
  private:
   PairRegistration Register(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
 
+  std::shared_ptr<const KeyframeSamples> SamplesOf(const std::shared_ptr<const Keyframe>& keyframe) const;
+
   LoopVerifierOptions options_;
+  // A query is held against several candidates: its samples are kept until the next one.
+  mutable std::shared_ptr<const KeyframeSamples> samples_;
 };
 
 DepthImage ComputeDepth(const LoopSide& side);

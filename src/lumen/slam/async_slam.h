@@ -32,6 +32,12 @@ class AsyncSlam {
 
   std::shared_ptr<const MapSnapshot> Snapshot() const { return back_end_.Snapshot(); }
   const std::vector<PlacedFrame>& Frames() const { return front_end_.Frames(); }  // after Finish
+  // An earlier map to find oneself in and to extend; before the first frame.
+  void Restore(const MapSnapshot& map, const std::map<KeyframeId, BagOfWords>& words) {
+    back_end_.Restore(map, words);
+    front_end_.Restore(map);
+  }
+  std::map<KeyframeId, BagOfWords> Words() const { return back_end_.Words(); }
   std::vector<LoopEvent> TakeLoopEvents() { return back_end_.TakeEvents(); }
   const StageTimes& Times() const { return times_; }
 

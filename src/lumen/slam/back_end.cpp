@@ -49,6 +49,24 @@ void BackEnd::Add(const KeyframeRequest& request) {
   Publish();
 }
 
+void BackEnd::Restore(const MapSnapshot& map, const std::map<KeyframeId, BagOfWords>& words) {
+  LUMEN_CHECK(mapper_.Size() == 0, "a map can be restored only into an empty one");
+  std::set<int> anchored;
+  for (const auto& [id, entry] : map.keyframes) {
+    if (anchored.insert(entry.submap).second) {
+      mapper_.Start(id, entry.keyframe, entry.state, entry.submap);
+    } else {
+      mapper_.Add(id, entry.keyframe, entry.state, entry.submap);
+    }
+    const auto bag = words.find(id);
+    const std::lock_guard lock(mutex_);
+    loops_.AddWords(id, bag == words.end() ? BagOfWords{} : bag->second);
+  }
+  for (const MapEdge& edge : map.edges) mapper_.Connect(edge.first, edge.second, edge.kind);
+  quiet_ = mapper_.Update().relinearized_variables == 0;
+  Publish();
+}
+
 bool BackEnd::Improve() {
   if (quiet_) return false;
   quiet_ = mapper_.Update().relinearized_variables == 0;
@@ -90,6 +108,14 @@ std::shared_ptr<const MapSnapshot> BackEnd::Snapshot() const {
 std::vector<LoopEvent> BackEnd::TakeEvents() {
   const std::lock_guard lock(mutex_);
   return std::exchange(events_, {});
+}
+
+std::map<KeyframeId, BagOfWords> BackEnd::Words() const {
+  const auto snapshot = Snapshot();
+  std::map<KeyframeId, BagOfWords> words;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, keyframe] : snapshot->keyframes) words.emplace(id, loops_.Index().Words(id));
+  return words;
 }
 
 std::vector<PlaceScore> BackEnd::AskPlaces(const BagOfWords& words, size_t most) const {

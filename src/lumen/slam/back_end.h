@@ -31,6 +31,8 @@ class BackEnd {
   explicit BackEnd(const SlamOptions& options);
 
   void Add(const KeyframeRequest& request);
+  // Takes over an earlier map, before anything was added.
+  void Restore(const MapSnapshot& map, const std::map<KeyframeId, BagOfWords>& words);
   // One more mapping step if the last one left something to do. False if all is quiet.
   bool Improve();
   // Mapping and loop search after the last frame, within the paper's limits.
@@ -41,6 +43,7 @@ class BackEnd {
   // May be called from any thread.
   std::shared_ptr<const MapSnapshot> Snapshot() const;
   std::vector<LoopEvent> TakeEvents();
+  std::map<KeyframeId, BagOfWords> Words() const;
   // Keyframes that look like this; most similar first.
   std::vector<PlaceScore> AskPlaces(const BagOfWords& words, size_t most) const;
 

@@ -51,6 +51,14 @@ BagOfWords FrontEnd::Describe(const Frame& frame) const {
   return vocabulary_->Describe(frame.features.descriptors, frame.view->eroded_mask);
 }
 
+void FrontEnd::Restore(const MapSnapshot& map) {
+  LUMEN_CHECK(frames_.empty() && !map.keyframes.empty());
+  reference_ = map.keyframes.rbegin()->first;
+  next_id_ = reference_ + 1;
+  for (const auto& [id, keyframe] : map.keyframes) submaps_ = std::max(submaps_, keyframe.submap + 1);
+  lost_ = true;
+}
+
 // What was published, and what is on its way.
 MapSnapshot FrontEnd::Overlay(const MapSnapshot& published) {
   std::erase_if(pending_, [&](const KeyframeRequest& r) { return published.keyframes.contains(r.id); });
@@ -206,7 +214,9 @@ FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& publi
             result.track.world_from_camera.Inverse() * map.keyframes.at(covering).state.world_from_camera);
         const KeyframeVerdict other = DecideKeyframe(again, options_.keyframe, true);
         if (other.decision == KeyframeDecision::kContinue) {
+          const TrackStatus status = result.track.status;
           result.track = again;
+          if (status == TrackStatus::kRelocalised) result.track.status = status;
           verdict = other;
         }
       }

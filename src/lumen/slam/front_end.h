@@ -42,6 +42,9 @@ class FrontEnd {
   // A picture that cannot be used.
   FrameResult Skip(const InputFrame& frame, const std::string& fault);
 
+  // Goes on in an earlier map: the camera is looked for in it.
+  void Restore(const MapSnapshot& map);
+
   const std::vector<PlacedFrame>& Frames() const { return frames_; }
 
  private:

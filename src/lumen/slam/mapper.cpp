@@ -50,7 +50,8 @@ void Mapper::Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, Keyfra
             nullptr);
   const auto pixels =
       SampleKeypoints(keyframe->frame->view->eroded_mask, options_.samples, static_cast<uint64_t>(id) + 1);
-  const auto samples = MakeKeyframeSamples(keyframe, pixels);
+  const auto samples =
+      MakeKeyframeSamples(keyframe, pixels, static_cast<int>(options_.feature_metric.level_weights.size()));
   keyframes_.emplace(id, Entry{{std::move(keyframe), std::move(state), submap}, samples, {}});
 }
 
@@ -151,7 +152,7 @@ void Mapper::ReadStates() {
 
 LoopSide Mapper::Side(KeyframeId id) const {
   const Entry& keyframe = keyframes_.at(id);
-  return {id, keyframe.samples, keyframe.entry.state};
+  return {id, keyframe.entry.keyframe, keyframe.entry.state};
 }
 
 std::vector<MapEdge> Mapper::Edges() const {

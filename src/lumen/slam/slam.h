@@ -35,6 +35,12 @@ class Slam {
   Trajectory FramePoses() const;
   Trajectory KeyframePoses() const;
 
+  // An earlier map to find oneself in and to extend; before the first frame.
+  void Restore(const MapSnapshot& map, const std::map<KeyframeId, BagOfWords>& words) {
+    back_end_.Restore(map, words);
+    front_end_.Restore(map);
+  }
+  std::map<KeyframeId, BagOfWords> Words() const { return back_end_.Words(); }
   std::vector<LoopEvent> TakeLoopEvents() { return back_end_.TakeEvents(); }
   const StageTimes& Times() const { return times_; }
   BackEnd& GetBackEnd() { return back_end_; }

@@ -202,5 +202,21 @@ TEST(Slam, AFalseLoopDoesNotStick) {
   EXPECT_EQ(with.placed, without.placed);
 }
 
+TEST(Slam, AnEarlierMapIsFoundAgainAndExtended) {
+  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
+  const auto vocabulary = video.MakeVocabulary();
+  Slam first(video.MakePriors(), video.GetView(), vocabulary);
+  for (int i = 0; i < 60; ++i) first.Process(video.Frame(i));
+  Slam second(video.MakePriors(), video.GetView(), vocabulary);
+  second.Restore(*first.Snapshot(), first.Words());
+  const size_t before = second.Snapshot()->keyframes.size();
+  EXPECT_EQ(before, first.Snapshot()->keyframes.size());
+  EXPECT_EQ(second.Process(video.Frame(50)).track.status, TrackStatus::kRelocalised);
+  for (int i = 51; i < 100; ++i) EXPECT_TRUE(second.Process(video.Frame(i)).track.Placed()) << i;
+  EXPECT_GT(second.Snapshot()->keyframes.size(), before);
+  EXPECT_EQ(SubmapsOf(*second.Snapshot()).size(), 1U);
+  EXPECT_LT(video.Grade(second).share, 0.003);
+}
+
 }  // namespace
 }  // namespace lumen

@@ -1,0 +1,306 @@
+#include "lumen/io/map_file.h"
+
+#include <bit>
+#include <cmath>
+
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "lumen/base/text.h"
+#include "lumen/io/hdf5_handle.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr int64_t kFormat = 1;
+constexpr hsize_t kMaxKeyframes = 100000;
+
+// Ten bits of mantissa, as half precision has: the rest are zeros, which compress to nothing.
+Image<float> RoundToHalf(Image<float> image) {
+  constexpr uint32_t kDropped = 13;
+  for (size_t i = 0; i < image.Size(); ++i) {
+    auto bits = std::bit_cast<uint32_t>(image.Data()[i]);
+    bits = (bits + (1U << (kDropped - 1))) & ~((1U << kDropped) - 1);
+    image.Data()[i] = std::bit_cast<float>(bits);
+  }
+  return image;
+}
+
+using Shape = std::vector<hsize_t>;
+
+size_t CountOf(const Shape& shape) {
+  size_t count = 1;
+  for (const hsize_t extent : shape) count *= extent;
+  return count;
+}
+
+class MapWriter {
+ public:
+  explicit MapWriter(const std::filesystem::path& path)
+      : path_(path),
+        file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, Properties(H5P_FILE_CREATE).Id(), H5P_DEFAULT),
+              H5Fclose) {
+    if (!file_.Valid()) throw OutputError(path, "cannot be created");
+  }
+
+  void Group(const std::string& name) {
+    const Hdf5Handle group(
+        H5Gcreate2(file_.Id(), name.c_str(), H5P_DEFAULT, Properties(H5P_GROUP_CREATE).Id(), H5P_DEFAULT),
+        H5Gclose);
+    Require(group.Valid());
+  }
+  void Write(const std::string& name, const Shape& shape, hid_t memory_type, hid_t file_type,
+             const void* data) {
+    const Hdf5Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
+    const Hdf5Handle properties = Properties(H5P_DATASET_CREATE);
+    if (shape.size() == 3) {  // pictures: one chunk, bytes of equal rank side by side, then compressed
+      H5Pset_chunk(properties.Id(), 3, shape.data());
+      H5Pset_shuffle(properties.Id());
+      H5Pset_deflate(properties.Id(), 1);
+    }
+    const Hdf5Handle set(H5Dcreate2(file_.Id(), name.c_str(), file_type, space.Id(), H5P_DEFAULT,
+                                    properties.Id(), H5P_DEFAULT),
+                         H5Dclose);
+    Require(set.Valid());
+    Require(CountOf(shape) == 0 || H5Dwrite(set.Id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  }
+  void Doubles(const std::string& name, const std::vector<double>& values) {
+    Write(name, {values.size()}, H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, values.data());
+  }
+  void Integers(const std::string& name, const std::vector<int64_t>& values) {
+    Write(name, {values.size()}, H5T_NATIVE_INT64, H5T_STD_I64LE, values.data());
+  }
+  void Floats(const std::string& name, const Image<float>& image) {
+    Write(name,
+          {static_cast<hsize_t>(image.Height()), static_cast<hsize_t>(image.Width()),
+           static_cast<hsize_t>(image.Channels())},
+          H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, image.Data());
+  }
+  void Bytes(const std::string& name, const Image<uint8_t>& image) {
+    Write(name,
+          {static_cast<hsize_t>(image.Height()), static_cast<hsize_t>(image.Width()),
+           static_cast<hsize_t>(image.Channels())},
+          H5T_NATIVE_UINT8, H5T_STD_U8LE, image.Data());
+  }
+  void Text(const std::string& name, const std::string& text) {
+    Write(name, {text.size()}, H5T_NATIVE_CHAR, H5T_STD_I8LE, text.data());
+  }
+  void Flush() { Require(H5Fflush(file_.Id(), H5F_SCOPE_GLOBAL) >= 0); }
+
+ private:
+  // Without the times of creation, which would make two equal maps differ.
+  static Hdf5Handle Properties(hid_t kind) {
+    Hdf5Handle properties(H5Pcreate(kind), H5Pclose);
+    H5Pset_obj_track_times(properties.Id(), 0);
+    return properties;
+  }
+  void Require(bool good) const {
+    if (!good) throw OutputError(path_, "cannot be written");
+  }
+
+  std::filesystem::path path_;
+  Hdf5Handle file_;
+};
+
+class MapReader {
+ public:
+  explicit MapReader(const std::filesystem::path& path)
+      : path_(path), file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose) {
+    if (!file_.Valid())
+      throw InputError(path, std::filesystem::exists(path) ? "not an HDF5 file" : "no such file");
+  }
+
+  template <typename T>
+  std::vector<T> Read(const std::string& name, hid_t type, Shape* shape = nullptr) const {
+    const Hdf5Handle set(H5Dopen2(file_.Id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!set.Valid()) throw InputError(path_, StrCat("not a map: it has no \"", name, "\""));
+    const Hdf5Handle space(H5Dget_space(set.Id()), H5Sclose);
+    Shape extents(static_cast<size_t>(std::max(0, H5Sget_simple_extent_ndims(space.Id()))));
+    H5Sget_simple_extent_dims(space.Id(), extents.data(), nullptr);
+    constexpr size_t kMost = size_t{1} << 28;
+    if (CountOf(extents) > kMost) throw InputError(path_, StrCat("\"", name, "\" is too large to be true"));
+    std::vector<T> values(CountOf(extents));
+    if (!values.empty() && H5Dread(set.Id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+      throw InputError(path_, StrCat("\"", name, "\" cannot be read"));
+    if (shape != nullptr) *shape = extents;
+    return values;
+  }
+  std::vector<double> Doubles(const std::string& name, size_t count) const {
+    std::vector<double> values = Read<double>(name, H5T_NATIVE_DOUBLE);
+    if (values.size() != count) Refuse(StrCat("\"", name, "\" has ", values.size(), " numbers, not ", count));
+    for (const double value : values) {
+      if (!std::isfinite(value)) Refuse(StrCat("\"", name, "\" is not finite"));
+    }
+    return values;
+  }
+  std::vector<int64_t> Integers(const std::string& name) const {
+    return Read<int64_t>(name, H5T_NATIVE_INT64);
+  }
+  std::string Text(const std::string& name) const {
+    const std::vector<char> text = Read<char>(name, H5T_NATIVE_CHAR);
+    return {text.begin(), text.end()};
+  }
+  template <typename T>
+  Image<T> Picture(const std::string& name, hid_t type) const {
+    Shape shape;
+    const std::vector<T> values = Read<T>(name, type, &shape);
+    if (shape.size() != 3 || values.empty()) Refuse(StrCat("\"", name, "\" is no picture"));
+    Image<T> image(static_cast<int>(shape[1]), static_cast<int>(shape[0]), static_cast<int>(shape[2]));
+    std::copy(values.begin(), values.end(), image.Data());
+    return image;
+  }
+  Image<float> Floats(const std::string& name, int width, int height) const {
+    Image<float> image = Picture<float>(name, H5T_NATIVE_FLOAT);
+    if (image.Width() != width || image.Height() != height) Refuse(StrCat("\"", name, "\" has another size"));
+    for (size_t i = 0; i < image.Size(); ++i) {
+      if (!std::isfinite(image.Data()[i])) Refuse(StrCat("\"", name, "\" is not finite"));
+    }
+    return image;
+  }
+  [[noreturn]] void Refuse(const std::string& what) const { throw InputError(path_, what); }
+
+ private:
+  std::filesystem::path path_;
+  Hdf5Handle file_;
+};
+
+// The feature map itself, without its gradients.
+Image<float> FinestFeatures(const FeaturePyramid& features) {
+  const Image<float>& level = features.levels[0].values;
+  const int channels = features.levels[0].FeatureChannels();
+  Image<float> map(level.Width(), level.Height(), channels);
+  for (int y = 0; y < map.Height(); ++y) {
+    for (int x = 0; x < map.Width(); ++x) std::copy_n(level.Pixel(x, y), channels, map.Pixel(x, y));
+  }
+  return map;
+}
+
+std::string KeyframeGroup(KeyframeId id) { return StrCat("keyframe", id); }
+
+void WriteKeyframe(const MapKeyframe& entry, const std::string& group, MapWriter& writer) {
+  const Frame& frame = *entry.keyframe->frame;
+  const KeyframeState& state = entry.state;
+  writer.Group(group);
+  writer.Integers(group + "/number", {frame.index, entry.submap});
+  const Eigen::Quaterniond& q = state.world_from_camera.Rotation();
+  const Eigen::Vector3d& t = state.world_from_camera.Translation();
+  std::vector<double> numbers{frame.time, t.x(), t.y(), t.z(), q.x(), q.y(), q.z(), q.w(), state.log_scale};
+  numbers.insert(numbers.end(), state.code.begin(), state.code.end());
+  writer.Doubles(group + "/state", numbers);
+  writer.Bytes(group + "/image", frame.image);
+  writer.Floats(group + "/features", RoundToHalf(FinestFeatures(frame.features)));
+  writer.Floats(group + "/descriptors", RoundToHalf(frame.features.descriptors));
+  writer.Floats(group + "/average_depth", entry.keyframe->depth.average);
+  writer.Floats(group + "/bases", RoundToHalf(entry.keyframe->depth.bases));
+}
+
+MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
+                         const std::shared_ptr<const View>& view, int levels) {
+  const int width = view->mask.Width();
+  const int height = view->mask.Height();
+  auto frame = std::make_shared<Frame>();
+  const std::vector<int64_t> number = reader.Integers(group + "/number");
+  if (number.size() != 2) reader.Refuse(StrCat(group, " has no number"));
+  frame->index = number[0];
+  frame->view = view;
+  frame->image = reader.Picture<uint8_t>(group + "/image", H5T_NATIVE_UINT8);
+  frame->features =
+      MakeFeaturePyramid(reader.Floats(group + "/features", width, height),
+                         reader.Floats(group + "/descriptors", width, height), view->mask, levels);
+  Image<float> bases = reader.Floats(group + "/bases", width, height);
+  const int num_bases = bases.Channels();
+  Image<float> average = reader.Floats(group + "/average_depth", width, height);
+  if (average.Channels() != 1) reader.Refuse(StrCat(group, " has a depth of several channels"));
+  const std::vector<double> s = reader.Doubles(group + "/state", 9 + static_cast<size_t>(num_bases));
+  frame->time = s[0];
+  const Eigen::Quaterniond rotation(s[7], s[4], s[5], s[6]);
+  if (!(rotation.norm() > 0.5)) reader.Refuse(StrCat(group, " has no rotation"));
+  MapKeyframe entry;
+  entry.state.world_from_camera = Rigid3(rotation, {s[1], s[2], s[3]});
+  entry.state.log_scale = s[8];
+  entry.state.code = Eigen::Map<const Eigen::VectorXd>(s.data() + 9, num_bases);
+  entry.submap = static_cast<int>(number[1]);
+  auto keyframe = std::make_shared<Keyframe>();
+  keyframe->depth = MakeDepthBasis(std::move(average), std::move(bases), view->mask);
+  if (!(keyframe->depth.mean_square > 0)) reader.Refuse(StrCat(group, " has no depth"));
+  keyframe->frame = std::move(frame);
+  entry.keyframe = std::move(keyframe);
+  return entry;
+}
+
+}  // namespace
+
+void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
+  WriteFileAtomically(path, [&](const std::filesystem::path& temporary) {
+    MapWriter writer(temporary);
+    writer.Integers("format", {kFormat});
+    writer.Text("model_hash", stored.model_hash);
+    std::vector<int64_t> ids, edges;
+    for (const auto& [id, entry] : stored.map.keyframes) ids.push_back(id);
+    for (const MapEdge& edge : stored.map.edges)
+      edges.insert(edges.end(), {edge.first, edge.second, static_cast<int64_t>(edge.kind)});
+    writer.Integers("keyframes", ids);
+    writer.Integers("edges", edges);
+    bool first = true;
+    for (const auto& [id, entry] : stored.map.keyframes) {
+      const View& view = *entry.keyframe->frame->view;
+      if (std::exchange(first, false)) {
+        writer.Doubles("camera", {view.camera.fx, view.camera.fy, view.camera.cx, view.camera.cy});
+        writer.Bytes("mask", view.mask);
+        writer.Bytes("eroded_mask", view.eroded_mask);
+      }
+      const std::string group = KeyframeGroup(id);
+      WriteKeyframe(entry, group, writer);
+      std::vector<int64_t> words;
+      std::vector<double> weights;
+      if (const auto found = stored.words.find(id); found != stored.words.end()) {
+        for (const auto& [word, weight] : found->second) {
+          words.push_back(word);
+          weights.push_back(weight);
+        }
+      }
+      writer.Integers(group + "/words", words);
+      writer.Doubles(group + "/word_weights", weights);
+    }
+    writer.Flush();
+  });
+}
+
+StoredMap LoadMap(const std::filesystem::path& path, int pyramid_levels) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const MapReader reader(path);
+  const std::vector<int64_t> format = reader.Integers("format");
+  if (format.size() != 1 || format[0] != kFormat) reader.Refuse("a map of another version");
+  StoredMap stored;
+  stored.model_hash = reader.Text("model_hash");
+  const std::vector<int64_t> ids = reader.Integers("keyframes");
+  if (ids.empty() || ids.size() > kMaxKeyframes) reader.Refuse("a map without keyframes");
+  const std::vector<double> camera = reader.Doubles("camera", 4);
+  auto view = std::make_shared<View>();
+  view->camera = {camera[0], camera[1], camera[2], camera[3]};
+  view->mask = reader.Picture<uint8_t>("mask", H5T_NATIVE_UINT8);
+  view->eroded_mask = reader.Picture<uint8_t>("eroded_mask", H5T_NATIVE_UINT8);
+  if (!SameSize(view->mask, view->eroded_mask)) reader.Refuse("its masks differ in size");
+  for (const int64_t id : ids) {
+    const std::string group = KeyframeGroup(id);
+    stored.map.keyframes.emplace(id, ReadKeyframe(reader, group, view, pyramid_levels));
+    const std::vector<int64_t> words = reader.Integers(group + "/words");
+    const std::vector<double> weights = reader.Doubles(group + "/word_weights", words.size());
+    auto& bag = stored.words[id];
+    for (size_t i = 0; i < words.size(); ++i)
+      bag.emplace_back(static_cast<int>(words[i]), static_cast<float>(weights[i]));
+  }
+  const std::vector<int64_t> edges = reader.Integers("edges");
+  if (edges.size() % 3 != 0) reader.Refuse("its edges are broken");
+  for (size_t i = 0; i < edges.size(); i += 3) {
+    const bool known = stored.map.keyframes.contains(edges[i]) && stored.map.keyframes.contains(edges[i + 1]);
+    if (!known || edges[i] == edges[i + 1] || edges[i + 2] < 0 || edges[i + 2] > 2)
+      reader.Refuse("an edge between keyframes that are not there");
+    stored.map.edges.push_back({edges[i], edges[i + 1], static_cast<EdgeKind>(edges[i + 2])});
+  }
+  stored.map.version = 1;
+  return stored;
+}
+
+}  // namespace lumen

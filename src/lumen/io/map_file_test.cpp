@@ -1,0 +1,92 @@
+#include "lumen/io/map_file.h"
+
+#include <gtest/gtest.h>
+
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "lumen/base/random.h"
+
+namespace lumen {
+namespace {
+
+Image<float> RandomImage(int channels, double low, Random& random) {
+  Image<float> image(80, 64, channels);
+  for (size_t i = 0; i < image.Size(); ++i) image.Data()[i] = static_cast<float>(random.Uniform(low, 1));
+  return image;
+}
+
+StoredMap MakeStoredMap() {
+  Random random(5);
+  auto view = std::make_shared<View>(View{{50, 51, 39.5, 31.5}, Mask(80, 64, 1, 255), Mask(80, 64, 1, 255)});
+  StoredMap stored;
+  stored.model_hash = "abc";
+  for (KeyframeId id = 3; id < 6; ++id) {
+    auto frame = std::make_shared<Frame>();
+    frame->index = 10 * id;
+    frame->time = 0.1 * static_cast<double>(id);
+    frame->image = RgbImage(160, 128, 3, static_cast<uint8_t>(id));
+    frame->view = view;
+    frame->features =
+        MakeFeaturePyramid(RandomImage(16, -1, random), RandomImage(16, -1, random), view->mask, 4);
+    auto keyframe = std::make_shared<Keyframe>();
+    keyframe->frame = frame;
+    keyframe->depth = MakeDepthBasis(RandomImage(1, 0.5, random), RandomImage(16, -1, random), view->mask);
+    KeyframeState state{Rigid3::Exp(Vector6d::Constant(0.1 * static_cast<double>(id))), 0.3,
+                        Eigen::VectorXd::LinSpaced(16, 0, 1)};
+    stored.map.keyframes[id] = {keyframe, state, id == 5 ? 1 : 0};
+    stored.words[id] = {{1, 0.25F}, {static_cast<int>(id), 0.75F}};
+  }
+  stored.map.edges = {{3, 4, EdgeKind::kTemporal}, {4, 5, EdgeKind::kGlobalLoop}};
+  return stored;
+}
+
+TEST(MapFile, KeepsTheMap) {
+  const TemporaryFolder folder;
+  const StoredMap stored = MakeStoredMap();
+  SaveMap(folder.Path() / "map.h5", stored);
+  const StoredMap loaded = LoadMap(folder.Path() / "map.h5");
+  EXPECT_EQ(loaded.model_hash, "abc");
+  EXPECT_EQ(loaded.words, stored.words);
+  EXPECT_EQ(loaded.map.edges, stored.map.edges);
+  ASSERT_EQ(loaded.map.keyframes.size(), 3U);
+  for (const auto& [id, entry] : stored.map.keyframes) {
+    const MapKeyframe& other = loaded.map.keyframes.at(id);
+    EXPECT_EQ(other.submap, entry.submap);
+    EXPECT_EQ(other.state.log_scale, entry.state.log_scale);
+    EXPECT_EQ(other.state.code, entry.state.code);
+    EXPECT_LT(entry.state.world_from_camera.Local(other.state.world_from_camera).norm(), 1e-12);
+    EXPECT_EQ(other.keyframe->frame->index, entry.keyframe->frame->index);
+    EXPECT_EQ(other.keyframe->frame->image, entry.keyframe->frame->image);
+    EXPECT_EQ(other.keyframe->depth.average, entry.keyframe->depth.average);
+    ASSERT_EQ(other.keyframe->frame->features.levels.size(), 4U);
+    const Image<float>& a = entry.keyframe->frame->features.levels[0].values;
+    const Image<float>& b = other.keyframe->frame->features.levels[0].values;
+    for (size_t i = 0; i < a.Size(); ++i) ASSERT_NEAR(a.Data()[i], b.Data()[i], 6e-4);  // half precision
+  }
+}
+
+TEST(MapFile, EqualMapsAreEqualBytes) {
+  const TemporaryFolder folder;
+  SaveMap(folder.Path() / "a.h5", MakeStoredMap());
+  SaveMap(folder.Path() / "b.h5", MakeStoredMap());
+  EXPECT_EQ(ReadFile(folder.Path() / "a.h5"), ReadFile(folder.Path() / "b.h5"));
+}
+
+TEST(MapFile, BrokenFilesAreOneClearLine) {
+  const TemporaryFolder folder;
+  const auto path = folder.Path() / "map.h5";
+  EXPECT_THROW(LoadMap(path), InputError);
+  SaveMap(path, MakeStoredMap());
+  const std::string good = ReadFile(path);
+  for (const size_t size : {size_t{0}, size_t{100}, good.size() / 3, good.size() / 2}) {
+    WriteFileAtomically(path, good.substr(0, size));
+    EXPECT_THROW(LoadMap(path), InputError) << size;
+  }
+  StoredMap broken = MakeStoredMap();
+  broken.map.edges.push_back({3, 99, EdgeKind::kTemporal});
+  SaveMap(path, broken);
+  EXPECT_THROW(LoadMap(path), InputError);
+}
+
+}  // namespace
+}  // namespace lumen
