@@ -135,7 +135,7 @@ class Registrar {
       answers[static_cast<size_t>(i)] = {RefineSimilarity(coarse_, tree_, start, Reaches(start, 0.3, 0.06)),
                                          start};
     });
-    answers = Distinct(std::move(answers));
+    answers = Distinct(std::move(answers), 1);
     if (answers.size() > kFine) answers.resize(kFine);
     ParallelFor(static_cast<int64_t>(answers.size()), threads_, [&](int64_t i) {
       Answer& answer = answers[static_cast<size_t>(i)];
@@ -144,7 +144,8 @@ class Registrar {
       answer.fit.cost =
           ScoreSimilarity(middle_, tree_, answer.fit.model_from_surface, 0.06 * radius_ * start.Scale()).cost;
     });
-    return Distinct(std::move(answers));
+    // Neighbouring minima of a noisy surface are one answer in the end.
+    return Distinct(std::move(answers), 2);
   }
 
   // The last word, with all points.
@@ -171,20 +172,21 @@ class Registrar {
   }
   static constexpr double kScaleRange = 1.5;
 
-  bool Same(const Sim3& a, const Sim3& b) const {
+  // `width` 1: the same minimum.
+  bool Same(const Sim3& a, const Sim3& b, double width) const {
     const Vector3d centre = ComputeCentre(coarse_);
-    return RotationAngle(a.Rotation(), b.Rotation()) < 0.2 &&
-           std::abs(std::log(a.Scale() / b.Scale())) < 0.15 &&
-           (a * centre - b * centre).norm() < 0.25 * radius_ * b.Scale();
+    return RotationAngle(a.Rotation(), b.Rotation()) < 0.2 * width &&
+           std::abs(std::log(a.Scale() / b.Scale())) < 0.15 * width &&
+           (a * centre - b * centre).norm() < 0.25 * width * radius_ * b.Scale();
   }
 
-  std::vector<Answer> Distinct(std::vector<Answer> answers) const {
+  std::vector<Answer> Distinct(std::vector<Answer> answers, double width) const {
     std::stable_sort(answers.begin(), answers.end(),
                      [](const Answer& a, const Answer& b) { return a.fit.cost < b.fit.cost; });
     std::vector<Answer> distinct;
     for (const Answer& answer : answers) {
       const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const Answer& other) {
-        return Same(answer.fit.model_from_surface, other.fit.model_from_surface);
+        return Same(answer.fit.model_from_surface, other.fit.model_from_surface, width);
       });
       if (!known) distinct.push_back(answer);
     }
