@@ -111,6 +111,7 @@ int RunApp(int argc, const char* const* argv) {
   AddConfigCommand(app);
   AddRunCommand(app);
   AddFuseCommand(app);
+  AddRegisterCommand(app);
   AddPredictCommand(app);
   AddTrainCommand(app);
   AddEvalCommand(app);

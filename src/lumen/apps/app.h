@@ -19,6 +19,7 @@ void AddEvalCommand(CLI::App& app);
 void AddFuseCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
+void AddRegisterCommand(CLI::App& app);
 void AddRunCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
 void AddTrainCommand(CLI::App& app);
@@ -50,7 +51,7 @@ struct ExitRequest {
   int code = 0;
 };
 
-// Exit codes: 0 good, 2 bad usage or input, 3 output cannot be written, 70 a bug of ours.
+// Exit codes: 0 good, 2 bad usage or input, 3 output cannot be written, 4 not registered, 70 a bug of ours.
 int RunApp(int argc, const char* const* argv);
 
 }  // namespace lumen

@@ -207,39 +207,6 @@ TsdfVolume::Neighbourhood TsdfVolume::Gather(const Block& block) const {
   return nodes;
 }
 
-namespace {
-
-// A cell's function by its corners, x fastest: value and gradient per voxel, trilinear.
-float CellValue(const SurfaceNet::Corners& c, const Vector3f& t, Vector3f* gradient) {
-  float value = 0;
-  gradient->setZero();
-  for (int i = 0; i < 8; ++i) {
-    Vector3f w, d;
-    for (int axis = 0; axis < 3; ++axis) {
-      const bool high = (i >> axis & 1) != 0;
-      w[axis] = high ? t[axis] : 1 - t[axis];
-      d[axis] = high ? 1.0F : -1.0F;
-    }
-    const float corner = c[static_cast<size_t>(i)];
-    value += corner * w.prod();
-    *gradient += corner * Vector3f(d.x() * w.y() * w.z(), w.x() * d.y() * w.z(), w.x() * w.y() * d.z());
-  }
-  return value;
-}
-
-// From the mean of the crossings, which lies inside every curve, onto the level itself.
-Vector3f OntoLevel(const SurfaceNet::Corners& corners, Vector3f t, Vector3f* gradient) {
-  for (int i = 0; i < 2; ++i) {
-    const float value = CellValue(corners, t, gradient);
-    const float length = gradient->squaredNorm();
-    if (length < 1e-12F) break;
-    t = (t - *gradient * (value / length)).cwiseMax(0.0F).cwiseMin(1.0F);
-  }
-  return t;
-}
-
-}  // namespace
-
 // The mesh as it grows: what the net does not know of its vertices.
 struct TsdfVolume::Extraction {
   SurfaceNet net;
@@ -272,7 +239,7 @@ struct TsdfVolume::Extraction {
     for (size_t i = 0; i < corners.size(); ++i) {
       const Vector3f cell = net.Cells()[i].cast<float>();
       Vector3f gradient;
-      const Vector3f within = OntoLevel(corners[i], shape.vertices[i] - cell, &gradient);
+      const Vector3f within = ProjectToLevel(corners[i], shape.vertices[i] - cell, &gradient);
       mesh.vertices.push_back((within + cell + first_node.cast<float>()) * static_cast<float>(voxel));
       mesh.normals.push_back(gradient.norm() > 0 ? gradient.normalized() : Vector3f::UnitZ());
     }
