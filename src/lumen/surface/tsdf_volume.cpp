@@ -91,9 +91,12 @@ struct TsdfVolume::PreparedView {
 
   // The depth between four pixels that belong to one surface; 0 if they do not.
   float DepthAt(float u, float v) const {
+    // Compared as they are: a voxel beside the lens projects to numbers no integer holds.
+    if (!(u >= 0 && v >= 0 && u < static_cast<float>(slant.Width() - 1) &&
+          v < static_cast<float>(slant.Height() - 1)))
+      return 0;
     const int x = static_cast<int>(u);
     const int y = static_cast<int>(v);
-    if (!(u >= 0) || !(v >= 0) || x + 1 >= slant.Width() || y + 1 >= slant.Height()) return 0;
     const float* top = inverse_depth.Pixel(x, y);
     const float* bottom = inverse_depth.Pixel(x, y + 1);
     const float a = u - static_cast<float>(x);
