@@ -1,8 +1,9 @@
-# Third-party packages. Only Eigen, libpng and threads are required; whatever else is missing takes
+# Third-party packages. Only Eigen, libpng (with zlib) and threads are required; whatever else is missing takes
 # the parts that need it out of the build, never the rest.
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 
 find_package(spdlog QUIET)
 find_package(CLI11 QUIET)
@@ -10,6 +11,11 @@ find_package(OpenCV QUIET COMPONENTS core imgproc imgcodecs videoio calib3d)
 # HDF5's C interface; its CMake module needs the C language, which the project otherwise does not use.
 enable_language(C)
 find_package(HDF5 QUIET COMPONENTS C)
+# GDCM's own package file asks for tools that only its programs need.
+find_path(LUMEN_GDCM_INCLUDE gdcmImageReader.h PATH_SUFFIXES gdcm-3.0 gdcm-3.1 gdcm-3.2)
+find_library(LUMEN_GDCM_MSFF gdcmMSFF)
+find_library(LUMEN_GDCM_DSED gdcmDSED)
+find_library(LUMEN_GDCM_COMMON gdcmCommon)
 find_path(LUMEN_TOMLPLUSPLUS_INCLUDE toml++/toml.h)
 find_path(LUMEN_BOOST_MATH_INCLUDE boost/math/distributions/students_t.hpp)
 
@@ -38,7 +44,7 @@ include(GoogleTest)
 
 function(lumen_print_summary)
   foreach(pair "spdlog;spdlog_FOUND" "toml++;LUMEN_TOMLPLUSPLUS_INCLUDE" "CLI11;CLI11_FOUND" "OpenCV;OpenCV_FOUND"
-               "HDF5;HDF5_FOUND" "Boost.Math;LUMEN_BOOST_MATH_INCLUDE" "Torch;Torch_FOUND")
+               "GDCM;LUMEN_GDCM_MSFF" "HDF5;HDF5_FOUND" "Boost.Math;LUMEN_BOOST_MATH_INCLUDE" "Torch;Torch_FOUND")
     list(GET pair 0 name)
     list(GET pair 1 variable)
     if(${variable})

@@ -2,7 +2,7 @@
 # Sourced, not run.
 
 BUILD_PACKAGES=(build-essential cmake ninja-build ccache git libeigen3-dev libpng-dev libspdlog-dev
-                libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev libboost-dev)
+                libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev libboost-dev libgdcm-dev)
 CHECK_PACKAGES=(libgtest-dev clang-format libtorch-dev libopenblas0-pthread chromium)
 WEB_PACKAGES=()  # Node.js builds the viewer's page; one that is there already, from wherever, is good
 command -v npm >/dev/null || WEB_PACKAGES=(nodejs npm)

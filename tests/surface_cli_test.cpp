@@ -1,8 +1,12 @@
 // Fusion and registration from the outside.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "lumen/base/text.h"
 #include "lumen/io/mesh_file.h"
+#include "lumen/io/trajectory_file.h"
+#include "lumen/io/volume_file.h"
 #include "tests/command.h"
 #include "tests/surface_world.h"
 
@@ -58,6 +62,126 @@ TEST_F(SurfaceCli, FusingSaysWhatIsMissing) {
   fs::remove_all(Path("bare") + "/depth");
   ExpectFault(StrCat("fuse ", Path("bare"), " --out ", Path("a.ply")), "no depth map");
   ExpectFault(StrCat("fuse ", Path("run"), " --out ", Path("a.ply"), " --set fusion.voxell=1"), "voxel");
+}
+
+// The true registration: the run's map to millimetres.
+void ExpectTruth(const Json& json) {
+  const Eigen::Matrix4d truth = MapFromWorld().Inverse().Matrix();
+  const auto& rows = json.At("transform").AsArray();
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 4; ++c)
+      EXPECT_NEAR(rows[static_cast<size_t>(r)].AsArray()[static_cast<size_t>(c)].AsDouble(), truth(r, c),
+                  c == 3 ? 1.5 : 0.2);
+}
+
+TEST_F(SurfaceCli, ARunIsRegisteredFromNothingAndItsFilesLieInTheCt) {
+  const CommandResult result =
+      RunCommand(StrCat("lumen -q register ", Path("run"), " --model ", Path("model.ply"), " --out ",
+                        Path("registered"), " --json ", Path("r.json")));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json json = Json::Load(Path("r.json"));
+  EXPECT_TRUE(json.At("confident").AsBool());
+  EXPECT_LT(json.At("residual_mean_mm").AsDouble(), 0.1);
+  EXPECT_LT(json.At("residual_median_mm").AsDouble(), json.At("residual_p95_mm").AsDouble());
+  EXPECT_GT(json.At("matched_share").AsDouble(), 0.95);
+  EXPECT_EQ(json.At("constraints").AsArray().size(), 7U);
+  ExpectTruth(json);
+  const fs::path out = Path("registered");
+  EXPECT_NE(ReadFile(out / "registered.ply").substr(0, 200).find("SPACE=LPS"), std::string::npos);
+  EXPECT_EQ(LoadMesh(out / "residual.ply").attributes.back().name, "residual_mm");
+  EXPECT_NE(ReadFile(out / "trajectory.tum").substr(0, 200).find("LPS"), std::string::npos);
+  const Trajectory cameras = LoadTrajectory(out / "trajectory.tum");
+  const SimulatedSequence sequence(TrueRunOptions());
+  for (const int i : {0, 30, 59})
+    EXPECT_LT(
+        (cameras.at(static_cast<size_t>(i)).world_from_camera.Translation() - sequence.Pose(i).Translation())
+            .norm(),
+        0.5);
+}
+
+TEST_F(SurfaceCli, AVolumeRegistersLikeItsMesh) {
+  const SimulatedSequence sequence(TrueRunOptions());
+  const DistanceField& field = sequence.Scene().Field();
+  constexpr double kVoxel = 0.5;
+  Volume volume;
+  volume.size = (field.Bounds().sizes() / kVoxel).cast<int>() + Eigen::Vector3i::Constant(3);
+  volume.lps_from_index.diagonal().head<3>().setConstant(kVoxel);
+  volume.lps_from_index.col(3).head<3>() =
+      field.Bounds().min().cast<double>() - Eigen::Vector3d::Constant(kVoxel);
+  for (int z = 0; z < volume.size.z(); ++z)
+    for (int y = 0; y < volume.size.y(); ++y)
+      for (int x = 0; x < volume.size.x(); ++x) {
+        const Eigen::Vector4d p = volume.lps_from_index * Eigen::Vector4d(x, y, z, 1);
+        const float depth = sequence.Scene().Distance(p.head<3>().cast<float>());
+        volume.values.push_back(-400 - 600 * std::clamp(depth, -1.0F, 1.0F));
+      }
+  const std::string guess = Path("guess.txt");
+  const Eigen::Matrix4d truth = MapFromWorld().Inverse().Matrix();
+  std::ofstream(guess) << truth;
+  for (const char* name : {"ct.nii", "ct.nrrd", "model.ply"}) {
+    if (std::string(name) != "model.ply") SaveVolume(Path(name), volume);
+    const CommandResult result = RunCommand(StrCat("lumen -q register ", Path("run"), " --model ", Path(name),
+                                                   " --initial ", guess, " --json ", Path("v.json")));
+    ASSERT_EQ(result.code, 0) << name << result.err;
+    ExpectTruth(Json::Load(Path("v.json")));
+    EXPECT_LT(Json::Load(Path("v.json")).At("residual_mean_mm").AsDouble(), 0.15) << name;
+  }
+}
+
+TEST_F(SurfaceCli, PairsOfPointsAreAStart) {
+  std::ofstream pairs(Path("pairs.txt"));
+  pairs << "# surface, CT\n";
+  for (const Eigen::Vector3d& p : {Eigen::Vector3d(0, 0, 0), Eigen::Vector3d(10, 0, 5),
+                                   Eigen::Vector3d(0, 20, 30), Eigen::Vector3d(-9, 7, 12)})
+    pairs << (MapFromWorld() * p).transpose() << ' ' << (p + Eigen::Vector3d(1, -1, 2)).transpose() << '\n';
+  pairs.close();
+  const CommandResult result =
+      RunCommand(StrCat("lumen -q register ", Path("run"), " --model ", Path("model.ply"), " --pairs ",
+                        Path("pairs.txt"), " --json ", Path("p.json")));
+  ASSERT_EQ(result.code, 0) << result.err;
+  ExpectTruth(Json::Load(Path("p.json")));
+}
+
+TEST_F(SurfaceCli, AnotherOrganEndsWithFourAndNoTransform) {
+  SaveMesh(Path("stomach.ply"), ExportSurface(*MakeAnatomy(AnatomyKind::kStomach, 11, 2)));
+  const CommandResult result =
+      RunCommand(StrCat("lumen -q register ", Path("run"), " --model ", Path("stomach.ply"), " --json ",
+                        Path("no.json"), " --out ", Path("no")));
+  EXPECT_EQ(result.code, 4) << result.out << result.err;
+  EXPECT_NE(result.err.find("not registered"), std::string::npos) << result.err;
+  EXPECT_EQ(Json::Load(Path("no.json")).Find("transform"), nullptr);
+  EXPECT_FALSE(fs::exists(Path("no") + "/transform.txt"));
+}
+
+TEST_F(SurfaceCli, RegistrationFaults) {
+  TriangleMesh one;
+  one.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+  SaveMesh(Path("empty.ply"), one);
+  one.triangles = {{0, 1, 2}};
+  SaveMesh(Path("one.ply"), one);
+  const std::string run = StrCat("register ", Path("run"), " --model ");
+  ExpectFault(run + Path("empty.ply"), "no triangles");
+  ExpectFault(run + Path("one.ply"), "1 triangles: too few");
+  ExpectFault(StrCat("register ", Path("one.ply"), " --model ", Path("model.ply")), "too few");
+  ExpectFault(run + Path("nowhere.nii"), "no such file");
+  std::ofstream(Path("bad.nrrd")) << "NRRD0004\ntype: short\ndimension: 3\nsizes: 4 3 2\nencoding: raw\n\n";
+  ExpectFault(run + Path("bad.nrrd"), "no spacing");
+  std::ofstream(Path("m.txt")) << "1 0 0\n";
+  ExpectFault(run + Path("model.ply") + " --initial " + Path("m.txt"), "4x4");
+  std::ofstream(Path("m.txt")) << "1 0 0 0\n0 2 0 0\n0 0 1 0\n0 0 0 1\n";
+  ExpectFault(run + Path("model.ply") + " --initial " + Path("m.txt"), "no similarity");
+  std::ofstream(Path("p.txt")) << "1 2 3 4 5 6\n";
+  ExpectFault(run + Path("model.ply") + " --pairs " + Path("p.txt"), "three pairs");
+}
+
+// A CT in metres still registers, and the doubt about its unit is said.
+TEST_F(SurfaceCli, MetresAreNoticed) {
+  TriangleMesh metres = LoadMesh(Path("model.ply"));
+  for (Eigen::Vector3f& vertex : metres.vertices) vertex *= 0.001F;
+  SaveMesh(Path("metres.ply"), metres);
+  const CommandResult result = RunCommand(
+      StrCat("lumen register ", Path("run"), " --model ", Path("metres.ply"), " --json ", Path("m.json")));
+  EXPECT_NE(result.err.find("units metres"), std::string::npos) << result.err;
 }
 
 }  // namespace

@@ -112,7 +112,9 @@ int RunApp(int argc, const char* const* argv) {
   AddConfigCommand(app);
   AddRunCommand(app);
   AddFuseCommand(app);
+  AddRegisterCommand(app);
   AddPredictCommand(app);
+  AddTrainCommand(app);
   AddEvalCommand(app);
   AddStudyCommand(app);
   AddReportCommand(app);

@@ -20,9 +20,11 @@ void AddEvalCommand(CLI::App& app);
 void AddFuseCommand(CLI::App& app);
 void AddInfoCommand(CLI::App& app);
 void AddPredictCommand(CLI::App& app);
+void AddRegisterCommand(CLI::App& app);
 void AddReportCommand(CLI::App& app);
 void AddRunCommand(CLI::App& app);
 void AddSimulateCommand(CLI::App& app);
+void AddTrainCommand(CLI::App& app);
 void AddStudyCommand(CLI::App& app);
 void AddViewCommand(CLI::App& app);
 void AddVocabularyCommand(CLI::App& app);
@@ -52,7 +54,7 @@ struct ExitRequest {
   int code = 0;
 };
 
-// Exit codes: 0 good, 2 bad usage or input, 3 output cannot be written, 70 a bug of ours.
+// Exit codes: 0 good, 2 bad usage or input, 3 output cannot be written, 4 not registered, 70 a bug of ours.
 int RunApp(int argc, const char* const* argv);
 
 }  // namespace lumen

@@ -5,6 +5,7 @@
 #include "lumen/io/rectifier.h"
 #include "lumen/slam/slam_options.h"
 #include "lumen/surface/fusion.h"
+#include "lumen/surface/surface_registration.h"
 
 namespace lumen {
 
@@ -13,12 +14,14 @@ struct AppConfig {
   RectifierOptions view;
   SlamOptions slam;
   FusionOptions fusion;
+  SurfaceRegistrationOptions registration;
 
   void Describe(ConfigVisitor& visitor) {
     visitor.Field("model", model, {.help = "path of the weights; empty: look in the usual places"});
     visitor.Group("view", view);
     slam.Describe(visitor);
     visitor.Group("fusion", fusion);
+    visitor.Group("registration", registration);
   }
 };
 

@@ -150,6 +150,7 @@ void AddStudyCommand(CLI::App& app) {
   AddStudyAblationCommand(*study);
   AddStudyCrossSubjectCommand(*study);
   AddStudyCompareCommand(*study);
+  AddStudyCtCommand(*study);
   AddStudyPriorsCommand(*study);
 }
 

@@ -12,6 +12,7 @@ void AddStudySuiteCommand(CLI::App& study);
 void AddStudyAblationCommand(CLI::App& study);
 void AddStudyCrossSubjectCommand(CLI::App& study);
 void AddStudyCompareCommand(CLI::App& study);
+void AddStudyCtCommand(CLI::App& study);
 void AddStudyPriorsCommand(CLI::App& study);
 
 // Options of the studies that run SLAM.

@@ -12,6 +12,7 @@ void FeatureMetricOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0,
                  .max = 100,
                  .help = "share of the features' variance beyond which a difference counts less; 0: never"});
+  visitor.Field("relative", relative, {.help = "measure differences in the features' own variance"});
   visitor.Field("exact_derivative", exact_derivative,
                 {.help = "derivative of the bilinear interpolant instead of sampled central differences"});
   visitor.Field("plain", plain, {.help = "use the plain double-precision kernel"});
@@ -36,8 +37,11 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
               "more level weights than levels");
   LUMEN_CHECK(source_->FeatureChannels() == target_->features.levels[0].FeatureChannels());
   std::copy(options.level_weights.begin(), options.level_weights.end(), problem_.level_weights.begin());
+  if (options.relative && source_->feature_variance > 0) {
+    for (double& weight : problem_.level_weights) weight /= source_->feature_variance;
+  }
   double weights = 0;
-  for (const double weight : options.level_weights) weights += weight;
+  for (const double weight : problem_.level_weights) weights += weight;
   problem_.robust_threshold = options.robust * weights * source_->feature_variance;
   problem_.source = source_.get();
   problem_.target = target_.get();

@@ -15,6 +15,9 @@ struct FeatureMetricOptions {
   // Beyond this share of the features' own variance a sample's difference counts less and less (Cauchy):
   // what is hidden in the target differs by about twice the variance. 0: plain squares, as the paper.
   double robust = 0;
+  // Divides by the source features' own variance, so that weights and bounds mean the same whatever size of
+  // numbers a network makes.
+  bool relative = false;
   bool exact_derivative = false;  // see FmProblem
   bool plain = false;             // the double-precision kernel
   int threads = 1;

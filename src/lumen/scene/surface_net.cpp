@@ -1,5 +1,6 @@
 #include "lumen/scene/surface_net.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lumen {
@@ -32,7 +33,35 @@ Vector3f MeanCrossing(const SurfaceNet::Corners& corners) {
   return sum / static_cast<float>(crossings);
 }
 
+// A cell's function by its corners, x fastest: value and gradient per voxel, trilinear.
+float CellValue(const SurfaceNet::Corners& c, const Vector3f& t, Vector3f* gradient) {
+  float value = 0;
+  gradient->setZero();
+  for (int i = 0; i < 8; ++i) {
+    Vector3f w, d;
+    for (int axis = 0; axis < 3; ++axis) {
+      const bool high = (i >> axis & 1) != 0;
+      w[axis] = high ? t[axis] : 1 - t[axis];
+      d[axis] = high ? 1.0F : -1.0F;
+    }
+    const float corner = c[static_cast<size_t>(i)];
+    value += corner * w.prod();
+    *gradient += corner * Vector3f(d.x() * w.y() * w.z(), w.x() * d.y() * w.z(), w.x() * w.y() * d.z());
+  }
+  return value;
+}
+
 }  // namespace
+
+Vector3f ProjectToLevel(const SurfaceNet::Corners& corners, Vector3f t, Vector3f* gradient) {
+  for (int i = 0; i < 2; ++i) {
+    const float value = CellValue(corners, t, gradient);
+    const float length = gradient->squaredNorm();
+    if (length < 1e-12F) break;
+    t = (t - *gradient * (value / length)).cwiseMax(0.0F).cwiseMin(1.0F);
+  }
+  return t;
+}
 
 bool SurfaceNet::AddCell(const Vector3i& cell, const Corners& corners) {
   uint8_t signs = 0;

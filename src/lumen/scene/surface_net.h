@@ -30,4 +30,9 @@ class SurfaceNet {
   std::unordered_map<uint64_t, int32_t> vertex_of_cell_;
 };
 
+// From a place in a cell (0 … 1) onto the level, by the trilinear function between its corners: the mean of
+// the crossings lies inside every curve. Also the function's gradient there.
+Eigen::Vector3f ProjectToLevel(const SurfaceNet::Corners& corners, Eigen::Vector3f within,
+                               Eigen::Vector3f* gradient);
+
 }  // namespace lumen

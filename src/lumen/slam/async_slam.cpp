@@ -30,10 +30,18 @@ AsyncSlam::AsyncSlam(std::shared_ptr<Priors> priors, std::shared_ptr<Priors> key
 }
 
 AsyncSlam::~AsyncSlam() {
-  // Front to back, so that no stage hands on to one that is gone.
-  networks_.reset();
-  tracking_.reset();
-  mapping_.reset();
+  // Front to back, so that no stage hands on to one that is gone; and joined before the pointer goes, since
+  // a stage may still look at its own queue.
+  const auto end = [](auto& worker) {
+    try {
+      worker->Finish();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): whoever wanted to know has called Finish
+    }
+    worker.reset();
+  };
+  end(networks_);
+  end(tracking_);
+  end(mapping_);
 }
 
 bool AsyncSlam::Submit(InputFrame input) { return networks_->Submit(std::move(input)); }

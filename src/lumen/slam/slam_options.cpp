@@ -9,6 +9,10 @@ SlamOptions::SlamOptions() {
   loop.verifier.alignment.feature_metric.robust = kRobust;
   mapping.feature_metric.robust = kRobust;
   mapping.feature_metric.level_weights = {10};
+  for (FeatureMetricOptions* options :
+       {&tracking.alignment.feature_metric, &loop.verifier.alignment.feature_metric, &mapping.feature_metric})
+    options->relative = true;
+  mapping.geometric.weight = 0.02;
 }
 
 void TrackingOptions::Describe(ConfigVisitor& visitor) {
@@ -67,7 +71,8 @@ void MappingOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("use_feature_metric", use_feature_metric, {.help = "FM between keyframes"});
   visitor.Group("feature_metric", feature_metric);
   visitor.Group("geometric", geometric);
-  visitor.Field("code_weight", code_weight, {.min = 0, .help = "CD: holds depth codes near zero"});
+  visitor.Field("code_weight", code_weight,
+                {.min = 0, .help = "CD: holds the codes' share of the depth near zero"});
   visitor.Field("anchor_weight", anchor_weight, {.min = 0, .help = "PS and SC of a map's first keyframe"});
   visitor.Field("samples", samples, {.min = 64, .max = 100000, .help = "pixels warped per keyframe"});
   visitor.Field("updates", updates, {.min = 1, .max = 100, .help = "smoother steps after a keyframe"});

@@ -91,9 +91,12 @@ struct TsdfVolume::PreparedView {
 
   // The depth between four pixels that belong to one surface; 0 if they do not.
   float DepthAt(float u, float v) const {
+    // Compared as they are: a voxel beside the lens projects to numbers no integer holds.
+    if (!(u >= 0 && v >= 0 && u < static_cast<float>(slant.Width() - 1) &&
+          v < static_cast<float>(slant.Height() - 1)))
+      return 0;
     const int x = static_cast<int>(u);
     const int y = static_cast<int>(v);
-    if (!(u >= 0) || !(v >= 0) || x + 1 >= slant.Width() || y + 1 >= slant.Height()) return 0;
     const float* top = inverse_depth.Pixel(x, y);
     const float* bottom = inverse_depth.Pixel(x, y + 1);
     const float a = u - static_cast<float>(x);
@@ -207,39 +210,6 @@ TsdfVolume::Neighbourhood TsdfVolume::Gather(const Block& block) const {
   return nodes;
 }
 
-namespace {
-
-// A cell's function by its corners, x fastest: value and gradient per voxel, trilinear.
-float CellValue(const SurfaceNet::Corners& c, const Vector3f& t, Vector3f* gradient) {
-  float value = 0;
-  gradient->setZero();
-  for (int i = 0; i < 8; ++i) {
-    Vector3f w, d;
-    for (int axis = 0; axis < 3; ++axis) {
-      const bool high = (i >> axis & 1) != 0;
-      w[axis] = high ? t[axis] : 1 - t[axis];
-      d[axis] = high ? 1.0F : -1.0F;
-    }
-    const float corner = c[static_cast<size_t>(i)];
-    value += corner * w.prod();
-    *gradient += corner * Vector3f(d.x() * w.y() * w.z(), w.x() * d.y() * w.z(), w.x() * w.y() * d.z());
-  }
-  return value;
-}
-
-// From the mean of the crossings, which lies inside every curve, onto the level itself.
-Vector3f OntoLevel(const SurfaceNet::Corners& corners, Vector3f t, Vector3f* gradient) {
-  for (int i = 0; i < 2; ++i) {
-    const float value = CellValue(corners, t, gradient);
-    const float length = gradient->squaredNorm();
-    if (length < 1e-12F) break;
-    t = (t - *gradient * (value / length)).cwiseMax(0.0F).cwiseMin(1.0F);
-  }
-  return t;
-}
-
-}  // namespace
-
 // The mesh as it grows: what the net does not know of its vertices.
 struct TsdfVolume::Extraction {
   SurfaceNet net;
@@ -272,7 +242,7 @@ struct TsdfVolume::Extraction {
     for (size_t i = 0; i < corners.size(); ++i) {
       const Vector3f cell = net.Cells()[i].cast<float>();
       Vector3f gradient;
-      const Vector3f within = OntoLevel(corners[i], shape.vertices[i] - cell, &gradient);
+      const Vector3f within = ProjectToLevel(corners[i], shape.vertices[i] - cell, &gradient);
       mesh.vertices.push_back((within + cell + first_node.cast<float>()) * static_cast<float>(voxel));
       mesh.normals.push_back(gradient.norm() > 0 ? gradient.normalized() : Vector3f::UnitZ());
     }

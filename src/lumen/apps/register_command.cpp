@@ -1,0 +1,93 @@
+#include <cstdio>
+#include <iostream>
+
+#include "lumen/apps/app.h"
+#include "lumen/apps/registering.h"
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kNotRegistered = 4;
+
+struct RegisterOptions {
+  fs::path input;
+  ModelChoice model;
+  fs::path initial, pairs, out, json;
+  ConfigChoice config;
+};
+
+std::optional<Sim3> LoadGuess(const RegisterOptions& options) {
+  if (!options.initial.empty() && !options.pairs.empty())
+    throw InputError("give --initial or --pairs, not both");
+  if (!options.initial.empty()) return LoadSimilarity(options.initial);
+  if (!options.pairs.empty()) return LoadPairs(options.pairs);
+  return std::nullopt;
+}
+
+void Print(const SurfaceRegistration& registration) {
+  char line[160];
+  std::snprintf(line, sizeof(line), "residual        mean %.3f  median %.3f  95 %% %.3f mm\n",
+                registration.residual_mean, registration.residual_median, registration.residual_p95);
+  std::cout << line;
+  std::snprintf(line, sizeof(line), "matched         %.1f %% of the surface\nscale           %.6g\n",
+                100 * registration.matched_share, registration.model_from_surface.Scale());
+  std::cout << line << "confident       " << (registration.confident ? "yes" : "no") << '\n';
+  for (const Constraint& constraint : registration.constraints) {
+    std::snprintf(line, sizeof(line), "%-42s visible %.3f, about ±%.2f mm\n", constraint.Words().c_str(),
+                  constraint.visibility, constraint.uncertainty);
+    std::cout << line;
+  }
+}
+
+void Register(const RegisterOptions& options) {
+  const AppConfig config = ResolveConfig(options.config);
+  const std::optional<Sim3> guess = LoadGuess(options);
+  const RegistrationInput input = LoadRegistrationInput(options.input, config.fusion);
+  const TriangleMesh model = LoadModelSurface(options.model);
+  LogInfo("registering ", input.surface.triangles.size(), " triangles to ", model.triangles.size());
+  const SurfaceRegistration registration =
+      RegisterSurface(input.surface, model, guess, config.registration, AvailableCores());
+  if (!options.json.empty())
+    WriteFileAtomically(options.json, RegistrationToJson(registration).Dump(2) + "\n");
+  if (!options.out.empty()) SaveRegistration(options.out, input, model, registration);
+  if (registration.status != SurfaceRegistrationStatus::kRegistered) {
+    std::string why;
+    for (const std::string& doubt : registration.doubts) why += (why.empty() ? "" : "; ") + doubt;
+    std::cerr << "lumen: not registered: " << why << '\n';
+    throw ExitRequest{kNotRegistered};
+  }
+  Print(registration);
+  for (const std::string& doubt : registration.doubts) LogWarning(doubt);
+}
+
+}  // namespace
+
+void AddRegisterCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("register", "a surface or a run to the CT, by a similarity");
+  auto options = std::make_shared<RegisterOptions>();
+  command->add_option("SURFACE", options->input, "a mesh, or the folder of a run")->required();
+  command
+      ->add_option("--model", options->model.path,
+                   "the CT: a surface (PLY, STL, OBJ) or a volume (NIfTI, NRRD, MetaImage, DICOM folder)")
+      ->required();
+  command->add_option("--threshold", options->model.threshold, "between air and tissue, for volumes")
+      ->capture_default_str();
+  command->add_option("--series", options->model.volume.series, "of a DICOM folder that holds several");
+  command->add_option("--initial", options->initial,
+                      "rough transform, CT from surface: a 4x4 matrix as text");
+  command->add_option("--pairs", options->pairs,
+                      "rough transform by points: lines x y z X Y Z, surface and CT");
+  command->add_option("--out", options->out, "folder for transform, surfaces and camera path in the CT");
+  command->add_option("--json", options->json, "write the outcome there too");
+  AddConfigOptions(*command, options->config);
+  command->callback([options] { Register(*options); });
+}
+
+}  // namespace lumen

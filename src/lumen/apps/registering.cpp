@@ -1,0 +1,233 @@
+#include "lumen/apps/registering.h"
+
+#include <Eigen/Geometry>
+#include <Eigen/LU>
+#include <cmath>
+
+#include "lumen/apps/fuse_run.h"
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
+#include "lumen/geometry/alignment.h"
+#include "lumen/image/colormap.h"
+#include "lumen/io/mesh_file.h"
+#include "lumen/io/trajectory_file.h"
+#include "lumen/surface/isosurface.h"
+#include "lumen/surface/mesh_tools.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// As 3D Slicer reads it from PLY and STL.
+constexpr const char* kSpace = "SPACE=LPS";
+
+// Endoscopy happens in organs of centimetres.
+void WarnOfUnits(const TriangleMesh& mesh, const fs::path& path) {
+  Eigen::AlignedBox3f box;
+  for (const Eigen::Vector3f& vertex : mesh.vertices) box.extend(vertex);
+  const float size = box.diagonal().norm();
+  if (size < 1)
+    LogWarning(path.string(), ": ", size, " mm across: are its units metres?");
+  else if (size < 15)
+    LogWarning(path.string(), ": ", size, " mm across: are its units inches or centimetres?");
+  else if (size > 3000)
+    LogWarning(path.string(), ": ", size, " mm across: are its units micrometres?");
+}
+
+void RequireSurface(const TriangleMesh& mesh, const fs::path& path) {
+  if (mesh.triangles.empty()) throw InputError(path, "holds no triangles");
+  constexpr size_t kLeast = 20;
+  if (mesh.triangles.size() < kLeast)
+    throw InputError(path, StrCat("holds ", mesh.triangles.size(), " triangles: too few to register"));
+}
+
+std::vector<std::vector<double>> LoadNumbers(const fs::path& path) {
+  std::vector<std::vector<double>> rows;
+  int line_number = 0;
+  for (const std::string& line : Split(ReadFile(path), '\n')) {
+    ++line_number;
+    const std::string text = Trim(line.substr(0, line.find('#')));
+    if (text.empty()) continue;
+    std::vector<double> row;
+    for (const std::string& word : SplitWords(text)) {
+      const auto number = ParseDouble(word);
+      if (!number || !std::isfinite(*number))
+        throw InputError(path, StrCat("line ", line_number, ": \"", word, "\" is not a number"));
+      row.push_back(*number);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json ToJson(const Eigen::Vector3d& v) { return Json::Array{v.x(), v.y(), v.z()}; }
+
+Json MatrixToJson(const Eigen::Matrix4d& matrix) {
+  Json rows = Json::MakeArray();
+  for (int r = 0; r < 4; ++r)
+    rows.Append(Json::Array{matrix(r, 0), matrix(r, 1), matrix(r, 2), matrix(r, 3)});
+  return rows;
+}
+
+std::string MatrixText(const Eigen::Matrix4d& matrix) {
+  std::string text;
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 4; ++c) text += FormatDouble(matrix(r, c)) + (c == 3 ? "\n" : " ");
+  return text;
+}
+
+const char* StatusName(SurfaceRegistrationStatus status) {
+  switch (status) {
+    case SurfaceRegistrationStatus::kRegistered:
+      return "registered";
+    case SurfaceRegistrationStatus::kTooSmall:
+      return "too small";
+    case SurfaceRegistrationStatus::kNotRegistered:
+      return "not registered";
+  }
+  return "";
+}
+
+Json ConstraintToJson(const Constraint& constraint) {
+  Json entry = Json::MakeObject();
+  entry["motion"] = constraint.Words();
+  entry["translation"] = ToJson(constraint.translation);
+  entry["rotation"] = ToJson(constraint.rotation);
+  entry["growth"] = constraint.growth;
+  entry["visibility"] = constraint.visibility;
+  entry["uncertainty_mm"] = constraint.uncertainty;
+  return entry;
+}
+
+TriangleMesh Transform(TriangleMesh mesh, const Sim3& b_from_a) {
+  for (Eigen::Vector3f& vertex : mesh.vertices) vertex = (b_from_a * vertex.cast<double>()).cast<float>();
+  for (Eigen::Vector3f& normal : mesh.normals)
+    normal = (b_from_a.Rotation() * normal.cast<double>()).cast<float>();
+  return mesh;
+}
+
+}  // namespace
+
+RegistrationInput LoadRegistrationInput(const fs::path& path, const FusionOptions& fusion) {
+  RegistrationInput input;
+  if (!fs::is_directory(path)) {
+    input.surface = LoadMesh(path);
+  } else {
+    const RunFolder run = ReadRunFolder(path);
+    input.frames = run.frames;
+    const fs::path stored = path / run_file::kSurface;
+    input.surface = fs::exists(stored) ? LoadMesh(stored) : FuseRun(run, fusion).mesh;
+  }
+  RequireSurface(input.surface, path);
+  return input;
+}
+
+TriangleMesh LoadModelSurface(const ModelChoice& choice) {
+  if (IsMeshFile(choice.path, false)) {
+    TriangleMesh mesh = LoadMesh(choice.path);
+    RequireSurface(mesh, choice.path);
+    WarnOfUnits(mesh, choice.path);
+    return mesh;
+  }
+  const Volume volume = LoadVolume(choice.path, choice.volume);
+  TriangleMesh mesh = KeepLargestPart(ExtractIsosurface(volume, choice.threshold));
+  if (mesh.triangles.empty())
+    throw InputError(choice.path,
+                     StrCat("has no air–tissue surface at ", choice.threshold, " (its values are ",
+                            volume.Least(), " to ", volume.Most(), "): give --threshold"));
+  RequireSurface(mesh, choice.path);
+  return mesh;
+}
+
+Sim3 LoadSimilarity(const fs::path& path) {
+  const auto rows = LoadNumbers(path);
+  Eigen::Matrix4d matrix;
+  bool shaped = rows.size() == 4;
+  for (size_t r = 0; r < 4 && shaped; ++r) {
+    shaped = rows[r].size() == 4;
+    for (size_t c = 0; c < 4 && shaped; ++c)
+      matrix(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(c)) = rows[r][c];
+  }
+  if (!shaped) throw InputError(path, "must hold a 4x4 matrix: four lines of four numbers");
+  const Eigen::Matrix3d linear = matrix.topLeftCorner<3, 3>();
+  const double determinant = linear.determinant();
+  if (!(determinant > 0)) throw InputError(path, "is no similarity: its determinant is not positive");
+  const double scale = std::cbrt(determinant);
+  const Eigen::Matrix3d rotation = linear / scale;
+  if (!(rotation * rotation.transpose()).isIdentity(1e-2) ||
+      (matrix.row(3) - Eigen::RowVector4d(0, 0, 0, 1)).norm() > 1e-6)
+    throw InputError(path, "is no similarity: rotation, one scale, translation, last line 0 0 0 1");
+  return {scale, Eigen::Quaterniond(rotation), matrix.topRightCorner<3, 1>()};
+}
+
+Sim3 LoadPairs(const fs::path& path) {
+  std::vector<Eigen::Vector3d> surface, model;
+  for (const std::vector<double>& row : LoadNumbers(path)) {
+    if (row.size() != 6) throw InputError(path, "each line must hold six numbers: x y z X Y Z");
+    surface.emplace_back(row[0], row[1], row[2]);
+    model.emplace_back(row[3], row[4], row[5]);
+  }
+  const auto alignment = EstimateAlignment(surface, model);
+  if (!alignment) throw InputError(path, "needs at least three pairs of points that are not on one line");
+  return *alignment;
+}
+
+Json RegistrationToJson(const SurfaceRegistration& registration) {
+  const bool registered = registration.status == SurfaceRegistrationStatus::kRegistered;
+  Json json = Json::MakeObject();
+  json["status"] = StatusName(registration.status);
+  json["confident"] = registration.confident;
+  json["matched_share"] = registration.matched_share;
+  json["doubts"] = Json::MakeArray();
+  for (const std::string& doubt : registration.doubts) json["doubts"].Append(doubt);
+  if (!registered) return json;
+  json["transform"] = MatrixToJson(registration.model_from_surface.Matrix());
+  json["scale"] = registration.model_from_surface.Scale();
+  json["residual_mean_mm"] = registration.residual_mean;
+  json["residual_median_mm"] = registration.residual_median;
+  json["residual_p95_mm"] = registration.residual_p95;
+  json["runner_up"] = registration.runner_up;
+  json["constraints"] = Json::MakeArray();
+  for (const Constraint& constraint : registration.constraints)
+    json["constraints"].Append(ConstraintToJson(constraint));
+  return json;
+}
+
+TriangleMesh ColorByResidual(TriangleMesh surface, const std::vector<double>& residuals, double most) {
+  surface.colors.clear();
+  VertexAttribute attribute{"residual_mm", {}};
+  for (const double residual : residuals) {
+    surface.colors.push_back(residual <= most ? MapColor(residual / most)
+                                              : std::array<uint8_t, 3>{128, 128, 128});
+    attribute.values.push_back(static_cast<float>(residual));
+  }
+  surface.attributes.push_back(std::move(attribute));
+  return surface;
+}
+
+void SaveRegistration(const fs::path& folder, const RegistrationInput& input, const TriangleMesh& model,
+                      const SurfaceRegistration& registration) {
+  MakeDirectories(folder);
+  WriteFileAtomically(folder / "registration.json", RegistrationToJson(registration).Dump(2) + "\n");
+  if (registration.status != SurfaceRegistrationStatus::kRegistered) return;
+  const Sim3& model_from_surface = registration.model_from_surface;
+  WriteFileAtomically(folder / "transform.txt", MatrixText(model_from_surface.Matrix()));
+  const TriangleMesh registered = Transform(input.surface, model_from_surface);
+  SaveMesh(folder / "registered.ply", registered, kSpace);
+  const auto residuals =
+      ComputeResiduals(input.surface, TriangleTree(model), model_from_surface, AvailableCores());
+  constexpr double kMostResidual = 2;  // mm
+  SaveMesh(folder / "residual.ply", ColorByResidual(registered, residuals, kMostResidual), kSpace);
+  if (input.frames.empty()) return;
+  Trajectory cameras = input.frames;
+  for (TimedPose& camera : cameras)
+    camera.world_from_camera = model_from_surface.TransformPose(camera.world_from_camera);
+  SaveTrajectory(folder / "trajectory.tum", cameras,
+                 "camera to CT: time x y z qx qy qz qw; millimetres, coordinate system LPS");
+}
+
+}  // namespace lumen

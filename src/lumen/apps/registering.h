@@ -1,0 +1,43 @@
+// Registration of a surface to a CT: where the two come from, and what is written about the outcome.
+#pragma once
+
+#include <filesystem>
+
+#include "lumen/base/json.h"
+#include "lumen/io/volume_file.h"
+#include "lumen/scene/trajectory.h"
+#include "lumen/surface/fusion.h"
+#include "lumen/surface/surface_registration.h"
+
+namespace lumen {
+
+// What is registered: a mesh, or a run with its cameras.
+struct RegistrationInput {
+  TriangleMesh surface;
+  Trajectory frames;  // world_from_camera; empty for a mesh
+};
+// A mesh file, or a run's folder; a run without surface.ply is fused first.
+RegistrationInput LoadRegistrationInput(const std::filesystem::path& path, const FusionOptions& fusion);
+
+struct ModelChoice {
+  std::filesystem::path path;
+  double threshold = -400;  // Hounsfield units: air below, tissue above
+  VolumeOptions volume;
+};
+// A mesh file, or a volume's air–tissue surface, largest part; millimetres, LPS.
+TriangleMesh LoadModelSurface(const ModelChoice& choice);
+
+// A 4×4 matrix as text; throws InputError if it is no similarity.
+Sim3 LoadSimilarity(const std::filesystem::path& path);
+// Lines "x y z X Y Z": a point of the surface and its place in the model. Throws InputError for fewer than
+// three.
+Sim3 LoadPairs(const std::filesystem::path& path);
+
+Json RegistrationToJson(const SurfaceRegistration& registration);
+// registration.json, and, if it is registered, transform.txt, registered.ply, residual.ply, trajectory.tum.
+void SaveRegistration(const std::filesystem::path& folder, const RegistrationInput& input,
+                      const TriangleMesh& model, const SurfaceRegistration& registration);
+// Yellow is far, dark is near; what is farther than `most` is grey.
+TriangleMesh ColorByResidual(TriangleMesh surface, const std::vector<double>& residuals, double most);
+
+}  // namespace lumen

@@ -1,0 +1,140 @@
+#include "lumen/io/volume_file.h"
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <Eigen/Geometry>
+#include <cstring>
+
+#include "lumen/base/error.h"
+#include "lumen/base/file.h"
+#include "lumen/base/text.h"
+#include "lumen/io/volume_formats.h"
+
+namespace lumen {
+namespace {
+
+Volume MakeVolume() {
+  Volume volume;
+  volume.size = {4, 3, 2};
+  for (int i = 0; i < 24; ++i) volume.values.push_back(static_cast<float>(i * 100 - 1000));
+  const Eigen::Matrix3d turn =
+      Eigen::AngleAxisd(0.4, Eigen::Vector3d(1, 2, 3).normalized()).toRotationMatrix();
+  volume.lps_from_index.topLeftCorner<3, 3>() = turn * Eigen::Vector3d(0.5, 0.75, 2).asDiagonal();
+  volume.lps_from_index.topRightCorner<3, 1>() = Eigen::Vector3d(-10, 20, 30);
+  return volume;
+}
+
+std::string FaultOf(const std::string& name, const std::string& content) {
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.Path() / name, content);
+  try {
+    LoadVolume(folder.Path() / name);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void ExpectSame(const Volume& a, const Volume& b) {
+  EXPECT_EQ(a.size, b.size);
+  EXPECT_EQ(a.values, b.values);
+  EXPECT_TRUE(a.lps_from_index.isApprox(b.lps_from_index, 1e-6)) << a.lps_from_index << "\n"
+                                                                 << b.lps_from_index;
+}
+
+TEST(VolumeFile, EveryFormatReadsBack) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.nii", "a.nrrd", "a.mha"}) {
+    SCOPED_TRACE(name);
+    SaveVolume(folder.Path() / name, MakeVolume());
+    ExpectSame(LoadVolume(folder.Path() / name), MakeVolume());
+  }
+}
+
+std::string Gzip(const std::string& bytes) {
+  std::string out(bytes.size() + 1000, '\0');
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+TEST(VolumeFile, PackedFilesAreUnpacked) {
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.Path() / "a.nii.gz", Gzip(volume_formats::FormatNifti(MakeVolume())));
+  ExpectSame(LoadVolume(folder.Path() / "a.nii.gz"), MakeVolume());
+  const std::string nrrd = volume_formats::FormatNrrd(MakeVolume());
+  const size_t body = nrrd.find("\n\n") + 2;
+  std::string header = nrrd.substr(0, body);
+  header.replace(header.find("encoding: raw"), 13, "encoding: gzip");
+  WriteFileAtomically(folder.Path() / "a.nrrd", header + Gzip(nrrd.substr(body)));
+  ExpectSame(LoadVolume(folder.Path() / "a.nrrd"), MakeVolume());
+}
+
+TEST(VolumeFile, VoxelsMayLieInAnotherFileAndInAnotherOrder) {
+  const TemporaryFolder folder;
+  std::string voxels = volume_formats::FormatVoxels(MakeVolume());
+  for (size_t i = 0; i < voxels.size(); i += 2) std::swap(voxels[i], voxels[i + 1]);
+  WriteFileAtomically(folder.Path() / "a.raw", voxels);
+  WriteFileAtomically(folder.Path() / "a.mhd",
+                      "NDims = 3\nDimSize = 4 3 2\nElementSpacing = 1 2 3\nElementType = MET_SHORT\n"
+                      "ElementByteOrderMSB = True\nElementDataFile = a.raw\n");
+  const Volume volume = LoadVolume(folder.Path() / "a.mhd");
+  EXPECT_EQ(volume.values, MakeVolume().values);
+  EXPECT_EQ(volume.lps_from_index(2, 2), 3);
+}
+
+TEST(VolumeFile, RasBecomesLps) {
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.Path() / "a.nrrd",
+                      "NRRD0004\ntype: short\ndimension: 3\nspace: right-anterior-superior\nsizes: 4 3 2\n"
+                      "space directions: (1,0,0) (0,1,0) (0,0,1)\nspace origin: (5,6,7)\nendian: little\n"
+                      "encoding: raw\n\n" +
+                          volume_formats::FormatVoxels(MakeVolume()));
+  const Volume volume = LoadVolume(folder.Path() / "a.nrrd");
+  EXPECT_EQ(volume.lps_from_index.col(3).head<3>(), Eigen::Vector3d(-5, -6, 7));
+  EXPECT_EQ(volume.lps_from_index(0, 0), -1);
+}
+
+// A header whose qform, not sform, is set: a quarter turn about z.
+TEST(VolumeFile, NiftiQuaternionIsUnderstood) {
+  std::string bytes = volume_formats::FormatNifti(MakeVolume());
+  const auto put = [&](size_t at, auto value) { std::memcpy(bytes.data() + at, &value, sizeof(value)); };
+  put(254, int16_t{0});
+  put(252, int16_t{1});
+  put(76, 1.0F);
+  put(264, std::sqrt(0.5F));
+  put(268, 9.0F);
+  const Volume volume = volume_formats::ParseNifti(bytes, "test");
+  // In RAS the first axis points to +y; LPS turns that round.
+  EXPECT_TRUE(volume.lps_from_index.col(0).head<3>().isApprox(Eigen::Vector3d(0, -0.5, 0), 1e-5));
+  EXPECT_NEAR(volume.lps_from_index(0, 3), -9, 1e-6);
+}
+
+TEST(VolumeFile, FaultsAreNamed) {
+  const std::string nifti = volume_formats::FormatNifti(MakeVolume());
+  EXPECT_NE(FaultOf("a.nii", nifti.substr(0, 300)).find("cut short"), std::string::npos);
+  EXPECT_NE(FaultOf("a.nii", nifti.substr(0, 380)).find("cut short"), std::string::npos);
+  EXPECT_NE(FaultOf("a.nii", std::string(400, 'x')).find("not a NIfTI"), std::string::npos);
+  EXPECT_NE(FaultOf("a.nrrd", "NRRD0004\ntype: short\ndimension: 3\nsizes: 4 3 2\nencoding: raw\n\n")
+                .find("spacing"),
+            std::string::npos);
+  EXPECT_NE(FaultOf("a.mha", "NDims = 3\nDimSize = 4 3 2\nElementType = MET_SHORT\nElementDataFile = LOCAL\n")
+                .find("spacing"),
+            std::string::npos);
+  EXPECT_NE(FaultOf("a.mha", "NDims = 3\n").find("elementdatafile"), std::string::npos);
+  EXPECT_NE(FaultOf("a.xyz", "").find("no model Lumen knows"), std::string::npos);
+  std::string flat = nifti;
+  for (size_t at = 280; at < 328; ++at) flat[at] = 0;
+  EXPECT_NE(FaultOf("a.nii", flat).find("spacing"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lumen

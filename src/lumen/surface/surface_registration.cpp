@@ -1,0 +1,278 @@
+#include "lumen/surface/surface_registration.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "lumen/base/parallel.h"
+#include "lumen/base/text.h"
+#include "lumen/surface/similarity_icp.h"
+
+namespace lumen {
+
+using Eigen::Vector3d;
+
+void SurfaceRegistrationOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("coarse_points", coarse_points,
+                {.min = 50, .max = 100000, .help = "of the surface, for starts"});
+  visitor.Field("fine_points", fine_points,
+                {.min = 50, .max = 1000000, .help = "of the surface, at the end"});
+  visitor.Field("match_distance", match_distance,
+                {.min = 0, .unit = "mm", .help = "points farther from the model are not matched"});
+  visitor.Field("least_matched", least_matched,
+                {.min = 0, .max = 1, .help = "share of the surface; below it nothing is registered"});
+  visitor.Field("least_visible", least_visible,
+                {.min = 0, .max = 1, .help = "motions that show less than this across the wall are free"});
+  visitor.Field("guess_degrees", guess_degrees, {.min = 0, .max = 180, .help = "how far a guess may be off"});
+  visitor.Field("guess_distance", guess_distance,
+                {.min = 0, .unit = "mm", .help = "how far a guess may be off"});
+  visitor.Field("guess_scale", guess_scale, {.min = 1, .help = "factor by which a guess may be off"});
+  visitor.Field("least_scale", least_scale, {.min = 0, .help = "smallest scale; 0: by the extents"});
+  visitor.Field("most_scale", most_scale, {.min = 0, .help = "largest scale; 0: by the extents"});
+}
+
+std::string Constraint::Words() const {
+  const double slide = translation.squaredNorm(), turn = rotation.squaredNorm(), grow = growth * growth;
+  char text[96];
+  const auto along = [&](const char* verb, Vector3d v) {
+    v.normalize();
+    std::snprintf(text, sizeof(text), "%s (%.2f, %.2f, %.2f)", verb, v.x(), v.y(), v.z());
+    return std::string(text);
+  };
+  if (grow >= slide && grow >= turn) return "growing";
+  return slide >= turn ? along("sliding along", translation) : along("turning about", rotation);
+}
+
+std::vector<double> ComputeResiduals(const TriangleMesh& surface, const TriangleTree& model,
+                                     const Sim3& model_from_surface, int threads) {
+  std::vector<double> residuals(surface.vertices.size());
+  ParallelChunks(static_cast<int64_t>(residuals.size()), 256, threads, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const auto hit = model.FindNearest(model_from_surface * surface.vertices[i].cast<double>(),
+                                         std::numeric_limits<float>::max());
+      residuals[i] = hit ? std::sqrt(hit->cost) : std::numeric_limits<double>::infinity();
+    }
+  });
+  return residuals;
+}
+
+std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,
+                                           const Sim3& model_from_surface, double reach) {
+  // Neighbouring points err alike: the surface tells about this many things independently.
+  constexpr double kIndependent = 40;
+  const Vector3d centre = model_from_surface * ComputeCentre(surface);
+  const double radius = model_from_surface.Scale() * ComputeRadius(surface);
+  Matrix7d information = Matrix7d::Zero();
+  double weight = 0, squared = 0;
+  for (size_t i = 0; i < surface.Size(); ++i) {
+    const Vector3d p = model_from_surface * surface.points[i];
+    const Vector3d n = model_from_surface.Rotation() * surface.normals[i];
+    const auto hit = model.FindLikeliest(p, n, 0.5 * reach * reach, reach);
+    if (!hit) continue;
+    const Vector3d arm = (p - centre) / radius;
+    Vector7d across;
+    across << n, arm.cross(n), arm.dot(n);
+    information += surface.weights[i] * across * across.transpose();
+    weight += surface.weights[i];
+    squared += surface.weights[i] * std::pow(n.dot(p - hit->point), 2);
+  }
+  std::vector<Constraint> constraints;
+  if (!(weight > 0)) return constraints;
+  const Eigen::SelfAdjointEigenSolver<Matrix7d> solver(information / weight);
+  for (int i = 0; i < 7; ++i) {
+    const Vector7d motion = solver.eigenvectors().col(i);
+    Constraint constraint{motion.head<3>(), motion.segment<3>(3), motion[6]};
+    constraint.visibility = std::sqrt(std::max(0.0, solver.eigenvalues()[i]));
+    constraint.uncertainty =
+        std::sqrt(squared / weight / kIndependent) / std::max(constraint.visibility, 1e-6);
+    constraints.push_back(constraint);
+  }
+  return constraints;
+}
+
+namespace {
+
+struct Answer {
+  IcpResult fit;
+  Sim3 start;
+};
+
+// A registration under way: both surfaces at several resolutions.
+class Registrar {
+ public:
+  Registrar(const TriangleMesh& surface, const TriangleMesh& model, const SurfaceRegistrationOptions& options,
+            int threads)
+      : options_(options),
+        threads_(threads),
+        coarse_(SampleSurface(surface, options.coarse_points, "confidence")),
+        middle_(SampleSurface(surface, options.fine_points / 4, "confidence")),
+        fine_(SampleSurface(surface, options.fine_points, "confidence")),
+        model_(SampleSurface(model, kModelPoints)),
+        dense_(SampleSurface(model, kDensePoints)),
+        tree_(model),
+        radius_(ComputeRadius(coarse_)) {}
+
+  const TriangleTree& Tree() const { return tree_; }
+  const SurfacePoints& Fine() const { return fine_; }
+  double Radius() const { return radius_; }
+
+  std::vector<StartCandidate> FindAllStarts(const std::optional<Sim3>& guess) const {
+    GlobalStartOptions global;
+    global.least_scale = options_.least_scale;
+    global.most_scale = options_.most_scale;
+    if (!guess) return FindStarts(coarse_, model_, dense_, global, threads_);
+    const GuessRange range{options_.guess_degrees, options_.guess_distance, options_.guess_scale};
+    return FindStartsNear(coarse_, dense_, *guess, range, global);
+  }
+
+  // All starts coarsely, a few finely; best first.
+  std::vector<Answer> Solve(const std::vector<StartCandidate>& starts) const {
+    std::vector<Answer> answers(starts.size());
+    ParallelFor(static_cast<int64_t>(starts.size()), threads_, [&](int64_t i) {
+      const Sim3& start = starts[static_cast<size_t>(i)].model_from_surface;
+      answers[static_cast<size_t>(i)] = {RefineSimilarity(coarse_, tree_, start, Reaches(start, 0.3, 0.06)),
+                                         start};
+    });
+    answers = Distinct(std::move(answers), 1);
+    if (answers.size() > kFine) answers.resize(kFine);
+    ParallelFor(static_cast<int64_t>(answers.size()), threads_, [&](int64_t i) {
+      Answer& answer = answers[static_cast<size_t>(i)];
+      const Sim3& start = answer.fit.model_from_surface;
+      answer.fit = RefineSimilarity(middle_, tree_, start, Reaches(start, 0.08, 0.03));
+      answer.fit.cost =
+          ScoreSimilarity(middle_, tree_, answer.fit.model_from_surface, 0.06 * radius_ * start.Scale()).cost;
+    });
+    // Neighbouring minima of a noisy surface are one answer in the end.
+    return Distinct(std::move(answers), 2);
+  }
+
+  // The last word, with all points.
+  Sim3 Finish(const Sim3& start) const {
+    return RefineSimilarity(fine_, tree_, start, Reaches(start, 0.03, 0.03)).model_from_surface;
+  }
+
+ private:
+  static constexpr int kModelPoints = 3500;
+  static constexpr int kDensePoints = 30000;
+  static constexpr size_t kFine = 3;
+
+  // Reaches in the surface's radius; the scale stays near the start's.
+  IcpOptions Reaches(const Sim3& start, double first, double last) const {
+    const double radius = radius_ * start.Scale();
+    IcpOptions icp;
+    icp.first_reach = first * radius;
+    icp.last_reach = last * radius;
+    icp.least_scale = start.Scale() / kScaleRange;
+    icp.most_scale = start.Scale() * kScaleRange;
+    icp.iterations = 3;
+    icp.last_iterations = 8;
+    return icp;
+  }
+  static constexpr double kScaleRange = 1.5;
+
+  // `width` 1: the same minimum.
+  bool Same(const Sim3& a, const Sim3& b, double width) const {
+    const Vector3d centre = ComputeCentre(coarse_);
+    return RotationAngle(a.Rotation(), b.Rotation()) < 0.2 * width &&
+           std::abs(std::log(a.Scale() / b.Scale())) < 0.15 * width &&
+           (a * centre - b * centre).norm() < 0.25 * width * radius_ * b.Scale();
+  }
+
+  std::vector<Answer> Distinct(std::vector<Answer> answers, double width) const {
+    std::stable_sort(answers.begin(), answers.end(),
+                     [](const Answer& a, const Answer& b) { return a.fit.cost < b.fit.cost; });
+    std::vector<Answer> distinct;
+    for (const Answer& answer : answers) {
+      const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const Answer& other) {
+        return Same(answer.fit.model_from_surface, other.fit.model_from_surface, width);
+      });
+      if (!known) distinct.push_back(answer);
+    }
+    return distinct;
+  }
+
+  const SurfaceRegistrationOptions& options_;
+  int threads_;
+  SurfacePoints coarse_, middle_, fine_, model_, dense_;
+  TriangleTree tree_;
+  double radius_;
+};
+
+void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegistration& result) {
+  std::vector<double> matched;
+  const SurfacePoints& points = registrar.Fine();
+  constexpr double kLeastCosine = 0.5;
+  for (size_t i = 0; i < points.Size(); ++i) {
+    const auto hit =
+        registrar.Tree().FindNearest(result.model_from_surface * points.points[i], match_distance);
+    if (hit && hit->normal.dot(result.model_from_surface.Rotation() * points.normals[i]) > kLeastCosine)
+      matched.push_back(std::sqrt(hit->cost));
+  }
+  result.matched_share = static_cast<double>(matched.size()) / static_cast<double>(points.Size());
+  if (matched.empty()) return;
+  std::sort(matched.begin(), matched.end());
+  for (const double residual : matched)
+    result.residual_mean += residual / static_cast<double>(matched.size());
+  result.residual_median = matched[matched.size() / 2];
+  result.residual_p95 = matched[matched.size() * 95 / 100];
+}
+
+// From nothing, an answer that is no better than another is none.
+void Judge(const SurfaceRegistrationOptions& options, bool guessed, SurfaceRegistration& result) {
+  const bool matched = result.matched_share >= options.least_matched;
+  result.status = matched && (guessed || !result.ambiguous) ? SurfaceRegistrationStatus::kRegistered
+                                                            : SurfaceRegistrationStatus::kNotRegistered;
+  if (!matched)
+    result.doubts.push_back(
+        StrCat("only ", std::lround(100 * result.matched_share), " % of the surface lies on the model"));
+  if (result.ambiguous) result.doubts.emplace_back("another place fits nearly as well");
+  for (const Constraint& constraint : result.constraints)
+    if (constraint.visibility < options.least_visible)
+      result.doubts.push_back(constraint.Words() + " is hardly constrained by the shape");
+  result.confident = result.doubts.empty();
+}
+
+SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh& model,
+                                 const std::optional<Sim3>& guess, const SurfaceRegistrationOptions& options,
+                                 int threads) {
+  SurfaceRegistration result;
+  constexpr size_t kLeastTriangles = 20;
+  if (surface.triangles.size() < kLeastTriangles || model.triangles.size() < kLeastTriangles) return result;
+  const Registrar registrar(surface, model, options, threads);
+  if (!(registrar.Radius() > 0)) return result;
+  const std::vector<Answer> answers = registrar.Solve(registrar.FindAllStarts(guess));
+  if (answers.empty()) {
+    result.status = SurfaceRegistrationStatus::kNotRegistered;
+    result.doubts.emplace_back("no place in the model resembles the surface");
+    return result;
+  }
+  const Answer& best = answers.front();
+  result.model_from_surface = registrar.Finish(best.fit.model_from_surface);
+  constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
+  if (answers.size() > 1) result.runner_up = answers[1].fit.cost / std::max(best.fit.cost, 1e-3);
+  result.ambiguous = result.runner_up > 0 && result.runner_up < kClearlyWorse;
+  // A small surface must not be matched because it is small.
+  const double radius = registrar.Radius() * result.model_from_surface.Scale();
+  AddResiduals(registrar, std::min(options.match_distance, kMatchShare * radius), result);
+  const double reach = 0.06 * radius;
+  result.constraints =
+      ComputeConstraints(registrar.Fine(), registrar.Tree(), result.model_from_surface, reach);
+  Judge(options, guess.has_value(), result);
+  return result;
+}
+
+}  // namespace
+
+SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleMesh& model,
+                                    const std::optional<Sim3>& guess,
+                                    const SurfaceRegistrationOptions& options, int threads) {
+  SurfaceRegistration result = RegisterOnce(surface, model, guess, options, threads);
+  if (result.status != SurfaceRegistrationStatus::kNotRegistered) return result;
+  // A model whose triangles face the tissue, as segmentations of the air do, is turned inside out.
+  const SurfaceRegistration turned = RegisterOnce(surface, FlipTriangles(model), guess, options, threads);
+  return turned.matched_share > result.matched_share ? turned : result;
+}
+
+}  // namespace lumen

@@ -1,0 +1,68 @@
+// A surface from a run, registered to a model of the anatomy by a similarity: from nothing, or from a guess.
+// Many starts are refined coarsely, the best of them finely; the outcome says how much of the surface lies on
+// the model, how far from it, and which motions the surfaces' shapes leave free.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lumen/base/config.h"
+#include "lumen/surface/global_start.h"
+#include "lumen/surface/triangle_tree.h"
+
+namespace lumen {
+
+struct SurfaceRegistrationOptions {
+  int coarse_points = 450;
+  int fine_points = 6000;
+  double match_distance = 3;    // beyond it (or a tenth of the surface's radius) a point is not matched; mm
+  double least_matched = 0.65;  // share of the surface: below it nothing is registered
+  double least_visible = 0.03;  // see Constraint; below it a motion is free
+  double guess_degrees = 20, guess_distance = 15, guess_scale = 1.35;
+  double least_scale = 0, most_scale = 0;  // 0: by the two extents
+
+  void Describe(ConfigVisitor& visitor);
+};
+
+enum class SurfaceRegistrationStatus {
+  kRegistered,
+  kTooSmall,       // one of the two has hardly any triangles
+  kNotRegistered,  // too little of the surface lies on the model
+};
+
+// A motion of the surface: what a millimetre of it (at the surface's own radius, for turns and growth) shows.
+struct Constraint {
+  Eigen::Vector3d translation, rotation;  // of the unit motion, in the model's frame
+  double growth = 0;
+  double visibility = 0;   // root mean square distance across the wall per mm of motion: 0 is free, 1 is best
+  double uncertainty = 0;  // mm, from residual and visibility
+  std::string Words() const;  // "sliding along (0.0, 0.1, 1.0)"
+};
+
+struct SurfaceRegistration {
+  SurfaceRegistrationStatus status = SurfaceRegistrationStatus::kTooSmall;
+  Sim3 model_from_surface;
+  double residual_mean = 0, residual_median = 0, residual_p95 = 0;  // of the matched points
+  double matched_share = 0;
+  double runner_up = 0;  // cost of the best other answer relative to this one's; 0: there was none
+  bool ambiguous = false;
+  bool confident = false;
+  std::vector<Constraint> constraints;  // the seven, least visible first
+  std::vector<std::string> doubts;      // why it is not confident, in words
+};
+
+// `guess`: model_from_surface, roughly. Triangles of both should face the air; if the model's face the other
+// way this is found out.
+SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleMesh& model,
+                                    const std::optional<Sim3>& guess,
+                                    const SurfaceRegistrationOptions& options, int threads);
+
+// Distance of every vertex, once registered, from the model.
+std::vector<double> ComputeResiduals(const TriangleMesh& surface, const TriangleTree& model,
+                                     const Sim3& model_from_surface, int threads);
+
+// The seven motions at a solution.
+std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,
+                                           const Sim3& model_from_surface, double reach);
+
+}  // namespace lumen

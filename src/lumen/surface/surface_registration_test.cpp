@@ -1,0 +1,187 @@
+#include "lumen/surface/surface_registration.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lumen/base/random.h"
+#include "lumen/surface/mesh_tools.h"
+#include "lumen/surface/surface_world_test.h"
+
+namespace lumen {
+namespace {
+
+using Eigen::Vector3d;
+using Eigen::Vector3f;
+
+// An anatomy and what a camera that made no mistakes saw of it, in a map of its own.
+struct World {
+  explicit World(AnatomyKind kind, const Sim3& map_from_world = {0.04, ExpSO3({1, 0.5, -0.7}), {3, -2, 1}})
+      : sequence(SmallSequence(kind, 3, 120)),
+        truth(map_from_world.Inverse()),
+        model(sequence.Surface()),
+        surface(FuseViews(TrueViews(sequence, 6, map_from_world), {}, 2).mesh) {}
+
+  // How far the cameras are from where they are in the model, mm.
+  double CameraError(const Sim3& model_from_surface) const {
+    double sum = 0;
+    for (int i = 0; i < sequence.Size(); ++i) {
+      const Vector3d camera = sequence.Pose(i).Translation();
+      sum += (model_from_surface * (truth.Inverse() * camera) - camera).norm();
+    }
+    return sum / sequence.Size();
+  }
+
+  SimulatedSequence sequence;
+  Sim3 truth;  // model_from_surface
+  TriangleMesh model, surface;
+};
+
+const World& Nose() {
+  static const World world(AnatomyKind::kNasal);
+  return world;
+}
+
+Vector3d RandomUnit(Random& random) {
+  const double x = random.Normal(), y = random.Normal(), z = random.Normal();
+  return Vector3d(x, y, z).normalized();
+}
+
+// Off by exactly so much, about the surface's centre.
+Sim3 Disturb(const World& world, double degrees, double distance, double scale, Random& random) {
+  const Sim3 to(1, Eigen::Quaterniond::Identity(),
+                world.truth * ComputeCentre(SampleSurface(world.surface, 500)));
+  const Vector3d turn = RandomUnit(random) * degrees * M_PI / 180;
+  const Vector3d move = RandomUnit(random) * distance;
+  return to * Sim3(scale, ExpSO3(turn), move) * to.Inverse() * world.truth;
+}
+
+TEST(SurfaceRegistration, FindsTheAnatomyFromNothing) {
+  const SurfaceRegistration result = RegisterSurface(Nose().surface, Nose().model, std::nullopt, {}, 2);
+  ASSERT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+  EXPECT_TRUE(result.confident);
+  EXPECT_LT(Nose().CameraError(result.model_from_surface), 0.5);
+  EXPECT_NEAR(result.model_from_surface.Scale() / Nose().truth.Scale(), 1, 0.01);
+  EXPECT_LT(result.residual_mean, 0.1);
+  EXPECT_GT(result.matched_share, 0.95);
+}
+
+TEST(SurfaceRegistration, CorrectsARoughGuess) {
+  Random random(5);
+  for (const double scale : {1.3, 1 / 1.3}) {
+    const Sim3 guess = Disturb(Nose(), 20, 15, scale, random);
+    const SurfaceRegistration result = RegisterSurface(Nose().surface, Nose().model, guess, {}, 2);
+    EXPECT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+    EXPECT_LT(Nose().CameraError(result.model_from_surface), 0.5);
+  }
+}
+
+// Noise of half a millimetre on every vertex, a fifth of them anywhere.
+TEST(SurfaceRegistration, BearsNoiseAndOutliers) {
+  Random random(6);
+  TriangleMesh dirty = Nose().surface;
+  const double unit = 1 / Nose().truth.Scale();
+  for (size_t i = 0; i < dirty.vertices.size(); ++i) {
+    const double noise = i % 5 == 0 ? 8 * random.Uniform() : 0.5 * std::abs(random.Normal());
+    dirty.vertices[i] += (RandomUnit(random) * noise * unit).cast<float>();
+  }
+  const SurfaceRegistration result =
+      RegisterSurface(dirty, Nose().model, Disturb(Nose(), 10, 5, 1.15, random), {}, 2);
+  EXPECT_LT(Nose().CameraError(result.model_from_surface), 1);
+}
+
+// Of the surface only 40 % has a counterpart: the model ends before it.
+TEST(SurfaceRegistration, BearsAModelThatHoldsOnlyTwoFifths) {
+  std::vector<float> along;
+  const SurfacePoints points = SampleSurface(Nose().surface, 2000);
+  for (const Vector3d& p : points.points) along.push_back(static_cast<float>((Nose().truth * p).z()));
+  std::nth_element(along.begin(), along.begin() + 800, along.end());
+  TriangleMesh cut = Nose().model;
+  std::erase_if(cut.triangles,
+                [&](const auto& t) { return cut.vertices[static_cast<size_t>(t[0])].z() > along[800]; });
+  Random random(8);
+  SurfaceRegistrationOptions options;
+  options.least_matched = 0.3;
+  const SurfaceRegistration result =
+      RegisterSurface(Nose().surface, cut, Disturb(Nose(), 10, 5, 1.1, random), options, 2);
+  EXPECT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+  EXPECT_NEAR(result.matched_share, 0.4, 0.1);
+  EXPECT_LT(Nose().CameraError(result.model_from_surface), 1);
+}
+
+TEST(SurfaceRegistration, AModelThatFacesTheTissueIsTurnedInsideOut) {
+  Random random(9);
+  const SurfaceRegistration result = RegisterSurface(Nose().surface, FlipTriangles(Nose().model),
+                                                     Disturb(Nose(), 10, 5, 1.1, random), {}, 2);
+  ASSERT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+  EXPECT_LT(Nose().CameraError(result.model_from_surface), 0.5);
+}
+
+TEST(SurfaceRegistration, AnotherOrganIsNotRegistered) {
+  const auto stomach = MakeAnatomy(AnatomyKind::kStomach, 11, 2);
+  const SurfaceRegistration result =
+      RegisterSurface(Nose().surface, ExportSurface(*stomach), std::nullopt, {}, 2);
+  EXPECT_EQ(result.status, SurfaceRegistrationStatus::kNotRegistered);
+  EXPECT_FALSE(result.confident);
+  ASSERT_FALSE(result.doubts.empty());
+}
+
+TEST(SurfaceRegistration, HardlyAnyTrianglesAreTooFew) {
+  TriangleMesh one;
+  one.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+  one.triangles = {{0, 1, 2}};
+  for (const TriangleMesh& mesh : {TriangleMesh{}, one}) {
+    EXPECT_EQ(RegisterSurface(mesh, Nose().model, {}, {}, 1).status, SurfaceRegistrationStatus::kTooSmall);
+    EXPECT_EQ(RegisterSurface(Nose().surface, mesh, {}, {}, 1).status, SurfaceRegistrationStatus::kTooSmall);
+  }
+}
+
+// A straight tube along z, seen from inside.
+TriangleMesh Tube(float radius, float from, float to) {
+  TriangleMesh mesh;
+  constexpr int kAround = 48;
+  const int rows = static_cast<int>(to - from) + 1;
+  for (int r = 0; r < rows; ++r)
+    for (int k = 0; k < kAround; ++k) {
+      const float angle = 2 * static_cast<float>(M_PI) * static_cast<float>(k) / kAround;
+      mesh.vertices.emplace_back(radius * std::cos(angle), radius * std::sin(angle),
+                                 from + static_cast<float>(r));
+    }
+  for (int r = 0; r + 1 < rows; ++r)
+    for (int k = 0; k < kAround; ++k) {
+      const int a = r * kAround + k, b = r * kAround + (k + 1) % kAround;
+      mesh.triangles.push_back({a, a + kAround, b});
+      mesh.triangles.push_back({b, a + kAround, b + kAround});
+    }
+  return mesh;
+}
+
+TEST(SurfaceRegistration, InAStraightTubeSlidingAndTurningAreFree) {
+  const SurfaceRegistration result = RegisterSurface(Tube(10, -30, 30), Tube(10, -100, 100), Sim3(), {}, 2);
+  EXPECT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+  EXPECT_FALSE(result.confident);
+  ASSERT_EQ(result.constraints.size(), 7U);
+  EXPECT_LT(result.constraints[1].visibility, 0.03);
+  EXPECT_GT(result.constraints[2].visibility, 0.1);
+  // The two free motions together: sliding along z and turning about it.
+  double slide = 0, turn = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    slide += std::pow(result.constraints[i].translation.z(), 2);
+    turn += std::pow(result.constraints[i].rotation.z(), 2);
+  }
+  EXPECT_NEAR(slide, 1, 0.02);
+  EXPECT_NEAR(turn, 1, 0.02);
+  EXPECT_NEAR(result.model_from_surface.Scale(), 1, 0.01);
+}
+
+TEST(SurfaceRegistration, MotionsHaveWords) {
+  Constraint constraint{Vector3d(0, 0, 0.9), Vector3d(0.1, 0, 0), 0.2};
+  EXPECT_EQ(constraint.Words(), "sliding along (0.00, 0.00, 1.00)");
+  constraint.rotation = {0, 2, 0};
+  EXPECT_EQ(constraint.Words(), "turning about (0.00, 1.00, 0.00)");
+  constraint.growth = 3;
+  EXPECT_EQ(constraint.Words(), "growing");
+}
+
+}  // namespace
+}  // namespace lumen
