@@ -18,6 +18,7 @@ find_library(LUMEN_GDCM_DSED gdcmDSED)
 find_library(LUMEN_GDCM_COMMON gdcmCommon)
 find_path(LUMEN_TOMLPLUSPLUS_INCLUDE toml++/toml.h)
 find_path(LUMEN_BOOST_MATH_INCLUDE boost/math/distributions/students_t.hpp)
+find_path(LUMEN_BOOST_BEAST_INCLUDE boost/beast.hpp)
 
 if(LUMEN_WITH_TORCH)
   find_package(Torch QUIET)
@@ -44,7 +45,8 @@ include(GoogleTest)
 
 function(lumen_print_summary)
   foreach(pair "spdlog;spdlog_FOUND" "toml++;LUMEN_TOMLPLUSPLUS_INCLUDE" "CLI11;CLI11_FOUND" "OpenCV;OpenCV_FOUND"
-               "GDCM;LUMEN_GDCM_MSFF" "HDF5;HDF5_FOUND" "Boost.Math;LUMEN_BOOST_MATH_INCLUDE" "Torch;Torch_FOUND")
+               "GDCM;LUMEN_GDCM_MSFF" "HDF5;HDF5_FOUND" "Boost.Math;LUMEN_BOOST_MATH_INCLUDE"
+               "Boost.Beast;LUMEN_BOOST_BEAST_INCLUDE" "Torch;Torch_FOUND")
     list(GET pair 0 name)
     list(GET pair 1 variable)
     if(${variable})

@@ -147,7 +147,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
     return std::shared_ptr<Priors>(MakePriors(setup.model, stream.GetMask(), {}, options.device));
   };
   RunObserver* const observer = options.observer;
-  if (observer != nullptr) observer->OnStart(setup.view);
+  if (observer != nullptr) observer->OnStart(setup.view, stream.Info().truth.value_or(Trajectory()));
   Totals totals;
   Stopwatch watch;
   RunOutcome outcome;

@@ -14,7 +14,8 @@ namespace lumen {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  virtual void OnStart(const std::shared_ptr<const View>& view) = 0;
+  // `truth` is what the input knows of it, mostly nothing.
+  virtual void OnStart(const std::shared_ptr<const View>& view, const Trajectory& truth) = 0;
   virtual void OnPicture(const InputFrame& frame) = 0;  // on its way in
   virtual void OnFrame(const FrameResult& result, const PlacedFrame& placed,
                        const std::shared_ptr<const MapSnapshot>& map) = 0;

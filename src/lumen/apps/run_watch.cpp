@@ -39,8 +39,8 @@ class Watch : public RunWatch {
  public:
   Watch(std::string name, const ServerOptions& options) : name_(std::move(name)), options_(options) {}
 
-  void OnStart(const std::shared_ptr<const View>& view) override {
-    live_ = std::make_unique<LiveView>(name_, view);
+  void OnStart(const std::shared_ptr<const View>& view, const Trajectory& truth) override {
+    live_ = std::make_unique<LiveView>(name_, view, truth);
     LiveView* live = live_.get();
     server_ = std::make_unique<ViewServer>(
         live->Store(), [live](const std::string& path) { return live->Find(path); }, options_);

@@ -15,5 +15,11 @@ void SaveMap(const std::filesystem::path& path, const StoredMap& /*stored*/) {
 StoredMap LoadMap(const std::filesystem::path& path, int /*pyramid_levels*/) {
   throw InputError(path, "this build of Lumen has no HDF5 and cannot read maps");
 }
+MapOutline LoadMapOutline(const std::filesystem::path& path) {
+  throw InputError(path, "this build of Lumen has no HDF5 and cannot read maps");
+}
+MapKeyframe LoadMapKeyframe(const std::filesystem::path& path, KeyframeId /*id*/, int /*pyramid_levels*/) {
+  throw InputError(path, "this build of Lumen has no HDF5 and cannot read maps");
+}
 
 }  // namespace lumen

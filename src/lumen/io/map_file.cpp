@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -228,6 +229,44 @@ MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
   return entry;
 }
 
+MapReader OpenMap(const std::filesystem::path& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
+  MapReader reader(path);
+  const std::vector<int64_t> format = reader.Integers("format");
+  if (format.size() != 1 || format[0] != kFormat) reader.Refuse("a map of another version");
+  return reader;
+}
+
+std::vector<int64_t> ReadIds(const MapReader& reader) {
+  std::vector<int64_t> ids = reader.Integers("keyframes");
+  if (ids.empty() || ids.size() > kMaxKeyframes) reader.Refuse("a map without keyframes");
+  return ids;
+}
+
+std::shared_ptr<const View> ReadView(const MapReader& reader) {
+  const std::vector<double> camera = reader.Doubles("camera", 4);
+  auto view = std::make_shared<View>();
+  view->camera = {camera[0], camera[1], camera[2], camera[3]};
+  view->mask = reader.Picture<uint8_t>("mask", H5T_NATIVE_UINT8);
+  view->eroded_mask = reader.Picture<uint8_t>("eroded_mask", H5T_NATIVE_UINT8);
+  if (!SameSize(view->mask, view->eroded_mask)) reader.Refuse("its masks differ in size");
+  return view;
+}
+
+std::vector<MapEdge> ReadEdges(const MapReader& reader, const std::vector<int64_t>& ids) {
+  const std::set<int64_t> known(ids.begin(), ids.end());
+  const std::vector<int64_t> numbers = reader.Integers("edges");
+  if (numbers.size() % 3 != 0) reader.Refuse("its edges are broken");
+  std::vector<MapEdge> edges;
+  for (size_t i = 0; i < numbers.size(); i += 3) {
+    const bool whole = known.contains(numbers[i]) && known.contains(numbers[i + 1]);
+    if (!whole || numbers[i] == numbers[i + 1] || numbers[i + 2] < 0 || numbers[i + 2] > 2)
+      reader.Refuse("an edge between keyframes that are not there");
+    edges.push_back({numbers[i], numbers[i + 1], static_cast<EdgeKind>(numbers[i + 2])});
+  }
+  return edges;
+}
+
 }  // namespace
 
 void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
@@ -268,20 +307,11 @@ void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
 }
 
 StoredMap LoadMap(const std::filesystem::path& path, int pyramid_levels) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  const MapReader reader(path);
-  const std::vector<int64_t> format = reader.Integers("format");
-  if (format.size() != 1 || format[0] != kFormat) reader.Refuse("a map of another version");
+  const MapReader reader = OpenMap(path);
   StoredMap stored;
   stored.model_hash = reader.Text("model_hash");
-  const std::vector<int64_t> ids = reader.Integers("keyframes");
-  if (ids.empty() || ids.size() > kMaxKeyframes) reader.Refuse("a map without keyframes");
-  const std::vector<double> camera = reader.Doubles("camera", 4);
-  auto view = std::make_shared<View>();
-  view->camera = {camera[0], camera[1], camera[2], camera[3]};
-  view->mask = reader.Picture<uint8_t>("mask", H5T_NATIVE_UINT8);
-  view->eroded_mask = reader.Picture<uint8_t>("eroded_mask", H5T_NATIVE_UINT8);
-  if (!SameSize(view->mask, view->eroded_mask)) reader.Refuse("its masks differ in size");
+  const std::vector<int64_t> ids = ReadIds(reader);
+  const std::shared_ptr<const View> view = ReadView(reader);
   for (const int64_t id : ids) {
     const std::string group = KeyframeGroup(id);
     stored.map.keyframes.emplace(id, ReadKeyframe(reader, group, view, pyramid_levels));
@@ -291,16 +321,27 @@ StoredMap LoadMap(const std::filesystem::path& path, int pyramid_levels) {
     for (size_t i = 0; i < words.size(); ++i)
       bag.emplace_back(static_cast<int>(words[i]), static_cast<float>(weights[i]));
   }
-  const std::vector<int64_t> edges = reader.Integers("edges");
-  if (edges.size() % 3 != 0) reader.Refuse("its edges are broken");
-  for (size_t i = 0; i < edges.size(); i += 3) {
-    const bool known = stored.map.keyframes.contains(edges[i]) && stored.map.keyframes.contains(edges[i + 1]);
-    if (!known || edges[i] == edges[i + 1] || edges[i + 2] < 0 || edges[i + 2] > 2)
-      reader.Refuse("an edge between keyframes that are not there");
-    stored.map.edges.push_back({edges[i], edges[i + 1], static_cast<EdgeKind>(edges[i + 2])});
-  }
+  stored.map.edges = ReadEdges(reader, ids);
   stored.map.version = 1;
   return stored;
+}
+
+MapOutline LoadMapOutline(const std::filesystem::path& path) {
+  const MapReader reader = OpenMap(path);
+  const std::vector<int64_t> ids = ReadIds(reader);
+  MapOutline outline;
+  for (const int64_t id : ids) {
+    const std::vector<int64_t> number = reader.Integers(KeyframeGroup(id) + "/number");
+    if (number.size() != 2) reader.Refuse(StrCat(KeyframeGroup(id), " has no number"));
+    outline.frames[id] = number[0];
+  }
+  outline.edges = ReadEdges(reader, ids);
+  return outline;
+}
+
+MapKeyframe LoadMapKeyframe(const std::filesystem::path& path, KeyframeId id, int pyramid_levels) {
+  const MapReader reader = OpenMap(path);
+  return ReadKeyframe(reader, KeyframeGroup(id), ReadView(reader), pyramid_levels);
 }
 
 }  // namespace lumen

@@ -22,4 +22,13 @@ void SaveMap(const std::filesystem::path& path, const StoredMap& stored);
 // Throws InputError for anything that is not a whole map. All keyframes share one View.
 StoredMap LoadMap(const std::filesystem::path& path, int pyramid_levels = 4);
 
+// For looking at a map without holding all of it: which keyframes there are and what joins them, and one
+// keyframe alone. Both throw InputError.
+struct MapOutline {
+  std::map<KeyframeId, int64_t> frames;  // the keyframes' frame numbers
+  std::vector<MapEdge> edges;
+};
+MapOutline LoadMapOutline(const std::filesystem::path& path);
+MapKeyframe LoadMapKeyframe(const std::filesystem::path& path, KeyframeId id, int pyramid_levels = 1);
+
 }  // namespace lumen

@@ -65,6 +65,21 @@ TEST(MapFile, KeepsTheMap) {
   }
 }
 
+TEST(MapFile, CanBeLookedIntoWithoutLoadingAllOfIt) {
+  const TemporaryFolder folder;
+  const StoredMap stored = MakeStoredMap();
+  const auto path = folder.Path() / "map.h5";
+  SaveMap(path, stored);
+  const MapOutline outline = LoadMapOutline(path);
+  EXPECT_EQ(outline.frames, (std::map<KeyframeId, int64_t>{{3, 30}, {4, 40}, {5, 50}}));
+  EXPECT_EQ(outline.edges, stored.map.edges);
+  const MapKeyframe one = LoadMapKeyframe(path, 4);
+  EXPECT_EQ(one.keyframe->frame->index, 40);
+  EXPECT_EQ(one.keyframe->frame->image, stored.map.keyframes.at(4).keyframe->frame->image);
+  EXPECT_THROW(LoadMapKeyframe(path, 7), InputError);
+  EXPECT_THROW(LoadMapOutline(folder.Path() / "none.h5"), InputError);
+}
+
 TEST(MapFile, EqualMapsAreEqualBytes) {
   const TemporaryFolder folder;
   SaveMap(folder.Path() / "a.h5", MakeStoredMap());

@@ -1,5 +1,6 @@
 #include "lumen/viewer/live_view.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -19,8 +20,8 @@ constexpr int kMostCloudsAtOnce = 12;
 
 }  // namespace
 
-LiveView::LiveView(const std::string& name, std::shared_ptr<const View> view)
-    : name_(name), view_(std::move(view)) {
+LiveView::LiveView(const std::string& name, std::shared_ptr<const View> view, Trajectory truth)
+    : name_(name), view_(std::move(view)), truth_(std::move(truth)) {
   PutInfo(false);
   worker_ = std::thread([this] { Work(); });
 }
@@ -112,7 +113,10 @@ void LiveView::Work() {
     if (news.picture != nullptr)
       store_.Put(ItemKind::kPicture, 0, EncodePicture(news.picture_frame, *news.picture));
     if (!news.status.IsNull()) store_.Put(ItemKind::kStatus, 0, news.status.Dump());
-    if (news.map != nullptr) EncodeMap(*news.map);
+    if (news.map != nullptr) {
+      EncodeMap(*news.map);
+      AlignTruthTo(*news.map);
+    }
     if (finished) PutInfo(true);
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kBetweenUpdates, [this] { return stop_; });
@@ -145,9 +149,7 @@ void LiveView::EncodeMap(const MapSnapshot& map) {
   }
   PutKeyframes(keyframes, store_);
   std::vector<ViewEdge> edges;
-  for (const MapEdge& edge : map.edges)
-    if (edge.kind != EdgeKind::kTemporal)
-      edges.push_back({edge.first, edge.second, edge.kind == EdgeKind::kGlobalLoop, false});
+  for (const MapEdge& edge : map.edges) edges.push_back({edge.first, edge.second, edge.kind});
   store_.Put(ItemKind::kEdges, 0, EdgesToJson(edges).Dump());
   if (left) {  // the rest next time, even if nothing else comes
     const std::lock_guard lock(mutex_);
@@ -156,14 +158,33 @@ void LiveView::EncodeMap(const MapSnapshot& map) {
   }
 }
 
+void LiveView::AlignTruthTo(const MapSnapshot& map) {
+  if (truth_.empty() || map.keyframes.size() <= aligned_keyframes_) return;
+  aligned_keyframes_ = map.keyframes.size();
+  Trajectory path;
+  for (const auto& [id, entry] : map.keyframes)
+    if (entry.submap == map.keyframes.begin()->second.submap)
+      path.push_back({entry.keyframe->frame->time, entry.state.world_from_camera});
+  std::sort(path.begin(), path.end(), [](const TimedPose& a, const TimedPose& b) { return a.time < b.time; });
+  if (const auto map_from_truth = AlignTruth(truth_, path)) PutTruth(truth_, *map_from_truth, store_);
+}
+
 std::optional<ServedFile> LiveView::Find(const std::string& path) {
-  if (!StartsWith(path, "/frame/")) return FindPageFile(path);
-  const auto number = ParseInteger(path.substr(7, path.find('.', 7) - 7));
   std::shared_ptr<const MapSnapshot> map;
   {
     const std::lock_guard lock(mutex_);
     map = news_.map;
   }
+  const auto keyframe = [&](int64_t number) {
+    std::shared_ptr<const Frame> found;
+    if (map == nullptr) return found;
+    for (const auto& [id, entry] : map->keyframes)
+      if (entry.keyframe->frame->index == number) found = entry.keyframe->frame;
+    return found;
+  };
+  if (auto detail = detail_.Find(path, keyframe)) return detail;
+  if (!StartsWith(path, "/frame/") || !EndsWith(path, ".png")) return FindPageFile(path);
+  const auto number = ParseInteger(path.substr(7, path.size() - 11));
   if (!number || map == nullptr) return std::nullopt;
   const Frame* nearest = nullptr;
   for (const auto& [id, entry] : map->keyframes)

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "lumen/viewer/keyframe_detail.h"
 #include "lumen/viewer/page.h"
 #include "lumen/viewer/scene_view.h"
 
@@ -12,8 +13,8 @@ namespace lumen {
 
 class LiveView {
  public:
-  // `view` is what all frames share; `name` is for the page's title.
-  LiveView(const std::string& name, std::shared_ptr<const View> view);
+  // `view` is what all frames share; `name` is for the page's title; `truth` may be empty.
+  LiveView(const std::string& name, std::shared_ptr<const View> view, Trajectory truth = {});
   ~LiveView();
   LiveView(const LiveView&) = delete;
   LiveView& operator=(const LiveView&) = delete;
@@ -36,10 +37,14 @@ class LiveView {
   };
   void Work();
   void EncodeMap(const MapSnapshot& map);
+  void AlignTruthTo(const MapSnapshot& map);
   void PutInfo(bool finished);
 
   std::string name_;
   std::shared_ptr<const View> view_;
+  Trajectory truth_;
+  size_t aligned_keyframes_ = 0;
+  KeyframeDetail detail_;  // the server's thread alone
   ItemStore store_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -6,8 +6,8 @@
 #include "lumen/base/file.h"
 #include "lumen/base/text.h"
 #include "lumen/base/version.h"
-#include "lumen/geometry/alignment.h"
 #include "lumen/io/input_stream.h"
+#include "lumen/io/map_file.h"
 #include "lumen/io/mesh_file.h"
 #include "lumen/io/png.h"
 #include "lumen/viewer/bytes.h"
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kMostPictures = 1500;
-constexpr const char* kSurface = "surface.ply";
+using run_file::kSurface;
 
 ViewStatus ToViewStatus(FrameStatus status) { return static_cast<ViewStatus>(status); }
 
@@ -28,23 +28,25 @@ std::string NameOf(const fs::path& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
-// The similarity that lays the true path onto the run's, by common times.
-std::optional<Sim3> AlignTruth(const Trajectory& truth, const Trajectory& frames) {
-  std::vector<Eigen::Vector3d> from, to;
-  size_t k = 0;
-  for (const TimedPose& pose : frames) {
-    while (k < truth.size() && truth[k].time < pose.time - 1e-4) ++k;
-    if (k == truth.size() || truth[k].time > pose.time + 1e-4) continue;
-    from.push_back(truth[k].world_from_camera.Translation());
-    to.push_back(pose.world_from_camera.Translation());
-  }
-  return EstimateAlignment(from, to);
-}
-
 std::optional<int64_t> FrameNumber(const std::string& path) {
   if (!StartsWith(path, "/frame/") || !EndsWith(path, ".png")) return std::nullopt;
   const auto number = ParseInteger(path.substr(7, path.size() - 11));
   return number && *number >= 0 ? std::optional<int64_t>(*number) : std::nullopt;
+}
+
+// Why frames were not simply tracked: [frame, reason] wherever that changes.
+Json ReasonsOf(const RunFolder& run) {
+  Json reasons = Json::MakeArray();
+  std::string before;
+  for (const RunFrameEvent& event : run.events) {
+    if (event.reason == before) continue;
+    before = event.reason;
+    Json entry = Json::MakeArray();
+    entry.Append(event.frame);
+    entry.Append(event.reason);
+    reasons.Append(entry);
+  }
+  return reasons;
 }
 
 }  // namespace
@@ -73,6 +75,7 @@ RunView::RunView(const fs::path& folder) : run_(ReadRunFolder(folder)), keyframe
   const Json* input = run_.summary.Find("input");
   if (input != nullptr && input->IsString() && fs::exists(input->AsString())) input_ = input->AsString();
   PutScene();
+  PutEdges();
   PutTruth();
   PutInfo();
   PutClouds();
@@ -106,9 +109,21 @@ void RunView::PutScene() {
   for (const RunKeyframe& keyframe : keyframes_)
     keyframes.push_back({keyframe.frame, keyframe.frame, 0, keyframe.world_from_camera, 0});
   PutKeyframes(keyframes, store_);
+}
+
+// From the map where there is one; a run that was broken off has told of its loops only.
+void RunView::PutEdges() {
   std::vector<ViewEdge> edges;
-  for (const RunLoop& loop : run_.loops)
-    edges.push_back({loop.from, loop.to, loop.kind == "global", loop.removed});
+  try {
+    const MapOutline outline = LoadMapOutline(run_.path / run_file::kMap);
+    for (const auto& [id, frame] : outline.frames) map_ids_[frame] = id;
+    for (const MapEdge& edge : outline.edges)
+      edges.push_back({outline.frames.at(edge.first), outline.frames.at(edge.second), edge.kind});
+  } catch (const InputError&) {
+    for (const RunLoop& loop : run_.loops)
+      edges.push_back({loop.from, loop.to,
+                       loop.kind == "global" ? EdgeKind::kGlobalLoop : EdgeKind::kLocalLoop, loop.removed});
+  }
   store_.Put(ItemKind::kEdges, 0, EdgesToJson(edges).Dump());
 }
 
@@ -134,11 +149,7 @@ void RunView::PutTruth() {
     const auto map_from_truth = AlignTruth(*source->Info().truth, run_.frames);
     if (!map_from_truth) return;
     map_from_truth_ = *map_from_truth;
-    has_truth_ = true;
-    Trajectory path = *source->Info().truth;
-    for (TimedPose& pose : path)
-      pose.world_from_camera = map_from_truth_.TransformPose(pose.world_from_camera);
-    store_.Put(ItemKind::kTruth, 0, EncodePath(path));
+    lumen::PutTruth(*source->Info().truth, map_from_truth_, store_);
     if (fs::is_regular_file(input_ / "model.ply")) true_model_ = input_ / "model.ply";
   } catch (const InputError&) {
     input_.clear();  // what the run was made from has changed; its own files remain
@@ -161,7 +172,9 @@ void RunView::PutInfo() {
     if (fs::is_regular_file(run_.path / name)) downloads.Append(name);
   info["downloads"] = downloads;
   store_.Put(ItemKind::kInfo, 0, info.Dump());
-  store_.Put(ItemKind::kStatus, 0, (run_.summary.IsObject() ? run_.summary : Json::MakeObject()).Dump());
+  Json status = run_.summary.IsObject() ? run_.summary : Json::MakeObject();
+  status["reasons"] = ReasonsOf(run_);
+  store_.Put(ItemKind::kStatus, 0, status.Dump());
 }
 
 void RunView::DecodePictures() {
@@ -199,6 +212,12 @@ std::optional<ServedFile> RunView::FindPicture(int64_t frame) {
   return ServedFile{"image/png", ReadFile(nearest->image), ""};
 }
 
+std::shared_ptr<const Frame> RunView::LoadFrame(int64_t frame) const {
+  const auto found = map_ids_.find(frame);
+  if (found == map_ids_.end()) return nullptr;
+  return LoadMapKeyframe(run_.path / run_file::kMap, found->second).keyframe->frame;
+}
+
 std::optional<ServedFile> RunView::Find(const std::string& path) {
   if (const auto frame = FrameNumber(path)) return FindPicture(*frame);
   for (const char* name : {kSurface, run_file::kFrames, run_file::kKeyframes}) {
@@ -207,7 +226,10 @@ std::optional<ServedFile> RunView::Find(const std::string& path) {
   }
   const bool surface = path == "/surface.bin" && fs::is_regular_file(run_.path / kSurface);
   const bool truth = path == "/truth.bin" && !true_model_.empty();
-  if (!surface && !truth) return FindPageFile(path);
+  if (!surface && !truth) {
+    auto detail = detail_.Find(path, [this](int64_t frame) { return LoadFrame(frame); });
+    return detail ? detail : FindPageFile(path);
+  }
   const std::lock_guard lock(mutex_);
   std::string& bytes = meshes_[path];
   if (bytes.empty()) {

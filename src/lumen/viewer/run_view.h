@@ -8,6 +8,7 @@
 
 #include "lumen/geometry/sim3.h"
 #include "lumen/io/run_keyframes.h"
+#include "lumen/viewer/keyframe_detail.h"
 #include "lumen/viewer/page.h"
 #include "lumen/viewer/scene_view.h"
 
@@ -23,16 +24,18 @@ class RunView {
 
   ItemStore& Store() { return store_; }
   const std::vector<std::string>& Remarks() const { return remarks_; }
-  // The page, /frame/N.png, /surface.bin, /truth.bin, /download/NAME.
+  // The page, /frame/N.png, /surface.bin, /truth.bin, /download/NAME, and what KeyframeDetail has.
   std::optional<ServedFile> Find(const std::string& path);
 
  private:
   void PutScene();
+  void PutEdges();
   void PutClouds();
   void PutTruth();
   void PutInfo();
   void DecodePictures();
   std::optional<ServedFile> FindPicture(int64_t frame);
+  std::shared_ptr<const Frame> LoadFrame(int64_t frame) const;  // from the map; null: not in it
 
   RunFolder run_;
   std::vector<RunKeyframe> keyframes_;
@@ -40,7 +43,8 @@ class RunView {
   std::filesystem::path input_;       // empty: gone
   std::filesystem::path true_model_;  // the truth's surface; empty: none
   Sim3 map_from_truth_;
-  bool has_truth_ = false;
+  std::map<int64_t, KeyframeId> map_ids_;  // by frame number; empty without a map
+  KeyframeDetail detail_;
   ItemStore store_;
   std::mutex mutex_;  // guards the pictures and the meshes
   std::map<int64_t, std::string> pictures_;

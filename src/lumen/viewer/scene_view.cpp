@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lumen/base/error.h"
+#include "lumen/geometry/alignment.h"
 #include "lumen/viewer/bytes.h"
 
 namespace lumen {
@@ -82,11 +83,29 @@ Json EdgesToJson(const std::vector<ViewEdge>& edges) {
     Json entry = Json::MakeArray();
     entry.Append(edge.first);
     entry.Append(edge.second);
-    entry.Append(edge.global ? 1 : 0);
+    entry.Append(static_cast<int>(edge.kind));
     entry.Append(edge.removed ? 1 : 0);
     json.Append(entry);
   }
   return json;
+}
+
+std::optional<Sim3> AlignTruth(const Trajectory& truth, const Trajectory& path) {
+  std::vector<Eigen::Vector3d> from, to;
+  size_t k = 0;
+  for (const TimedPose& pose : path) {
+    while (k < truth.size() && truth[k].time < pose.time - 1e-4) ++k;
+    if (k == truth.size() || truth[k].time > pose.time + 1e-4) continue;
+    from.push_back(truth[k].world_from_camera.Translation());
+    to.push_back(pose.world_from_camera.Translation());
+  }
+  return EstimateAlignment(from, to);
+}
+
+void PutTruth(const Trajectory& truth, const Sim3& map_from_truth, ItemStore& store) {
+  Trajectory path = truth;
+  for (TimedPose& pose : path) pose.world_from_camera = map_from_truth.TransformPose(pose.world_from_camera);
+  store.Put(ItemKind::kTruth, 0, EncodePath(path));
 }
 
 void PutFrames(const std::vector<ViewFrame>& frames, size_t first_changed, ItemStore& store) {

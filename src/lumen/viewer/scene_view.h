@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lumen/base/json.h"
+#include "lumen/geometry/sim3.h"
 #include "lumen/scene/map.h"
 #include "lumen/scene/trajectory.h"
 #include "lumen/viewer/item_store.h"
@@ -45,16 +46,22 @@ struct ViewCloud {
 
 struct ViewEdge {
   KeyframeId first = 0, second = 0;
-  bool global = false;
-  bool removed = false;
+  EdgeKind kind = EdgeKind::kTemporal;
+  bool removed = false;  // a loop that was taken back
 };
 
 std::string EncodeFrames(const std::vector<ViewFrame>& frames);           // 56 bytes each
 std::string EncodeKeyframes(const std::vector<ViewKeyframe>& keyframes);  // 44 bytes each
 std::string EncodeCloud(const ViewCloud& cloud);
 std::string EncodePicture(int64_t frame, ImageView<const uint8_t> rgb);
-std::string EncodePath(const Trajectory& path);  // time and place, 16 bytes each
-Json EdgesToJson(const std::vector<ViewEdge>& edges);
+std::string EncodePath(const Trajectory& path);        // time and place, 16 bytes each
+Json EdgesToJson(const std::vector<ViewEdge>& edges);  // [first, second, kind as in EdgeKind, removed]
+
+// The similarity that lays the true path onto `path`, by common times; none if they have too little in
+// common.
+std::optional<Sim3> AlignTruth(const Trajectory& truth, const Trajectory& path);
+// The true path as it lies on the run's.
+void PutTruth(const Trajectory& truth, const Sim3& map_from_truth, ItemStore& store);
 
 // Puts them in chunks of the sizes above; a chunk that has not changed is not sent again.
 void PutFrames(const std::vector<ViewFrame>& frames, size_t first_changed, ItemStore& store);
