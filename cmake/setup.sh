@@ -46,14 +46,21 @@ build() {
   cmake --build --preset "$1" -- -j"$(nproc)" --quiet
 }
 
-# The page of the viewer, into web/dist, from where CMake takes it. Does nothing if nothing changed.
+# The page of the viewer, into web/dist, from where CMake takes it. Does nothing if nothing changed. Without
+# Node.js or its packages everything else still goes on; the viewer then serves a page that says so.
 build_web() {
   say "build: web"
-  local stamp
-  stamp=$(cat web/package-lock.json web/vite.config.js web/index.html web/src/* | sha256sum)
+  local stamp log
+  stamp=$(cat web/package-lock.json web/vite.config.js web/tsconfig.json web/index.html web/src/* | sha256sum)
   [ "$(cat web/dist/stamp 2>/dev/null)" = "$stamp" ] && return
-  (cd web && npm ci --silent --no-audit --no-fund && npm run --silent build >/dev/null) || return 1
-  echo "$stamp" >web/dist/stamp
+  log=$(mktemp)
+  if (cd web && npm ci --no-audit --no-fund && npm run build) >"$log" 2>&1; then
+    echo "$stamp" >web/dist/stamp
+  else
+    tail -n 15 "$log" >&2
+    echo "the viewer's page could not be built (no network?); everything else goes on without it" >&2
+  fi
+  rm -f "$log"
 }
 
 run_tests() {
