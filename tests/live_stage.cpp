@@ -5,25 +5,7 @@
 #include "lumen/viewer/live_view.h"
 #include "tests/small_run.h"
 
-namespace {
-
 using lumen::MapSnapshot;
-
-std::shared_ptr<const lumen::Keyframe> MakeKeyframe(const lumen::SimulatedFrame& shown, int64_t index,
-                                                    const std::shared_ptr<const lumen::View>& view) {
-  auto frame = std::make_shared<lumen::Frame>();
-  frame->index = index;
-  frame->time = static_cast<double>(index) / 30;
-  frame->image = shown.image;
-  frame->view = view;
-  auto keyframe = std::make_shared<lumen::Keyframe>();
-  keyframe->frame = frame;
-  keyframe->depth = lumen::MakeDepthBasis(lumen::HalveDepth(shown.depth, lumen::kMapPerMm),
-                                          lumen::Image<float>(80, 64, 1), view->mask.View());
-  return keyframe;
-}
-
-}  // namespace
 
 int main() {
   const lumen::SimulatedSequence sequence(lumen::SmallRunOptions(48));
@@ -47,7 +29,7 @@ int main() {
         reference = static_cast<lumen::KeyframeId>(next->keyframes.size());
         ++next->version;
         next->keyframes[reference] = {
-            MakeKeyframe(shown, index, view), {pose, 0, Eigen::VectorXd::Zero(1)}, 0};
+            lumen::MakeSmallKeyframe(shown, index, view), {pose, 0, Eigen::VectorXd::Zero(1)}, 0};
         map = next;
         frame.keyframe = true;
       }

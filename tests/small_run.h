@@ -6,8 +6,11 @@
 
 #include "lumen/base/text.h"
 #include "lumen/geometry/sim3.h"
+#include "lumen/image/resize.h"
+#include "lumen/io/map_file.h"
 #include "lumen/io/mesh_file.h"
 #include "lumen/io/run_writer.h"
+#include "lumen/io/sage_hdf5.h"
 #include "lumen/io/sequence_folder.h"
 #include "lumen/sim/sequence.h"
 
@@ -63,6 +66,26 @@ inline DepthImage HalveDepth(const DepthImage& depth, double scale) {
   return half;
 }
 
+// A keyframe as SLAM would have made it; its features are its colours.
+inline std::shared_ptr<const Keyframe> MakeSmallKeyframe(const SimulatedFrame& shown, int64_t index,
+                                                         const std::shared_ptr<const View>& view) {
+  const RgbImage small = ResizeArea(shown.image.View(), view->mask.Width(), view->mask.Height());
+  Image<float> colors(small.Width(), small.Height(), 3);
+  for (size_t i = 0; i < small.Size(); ++i) colors.Data()[i] = static_cast<float>(small.Data()[i]) / 255;
+  auto frame = std::make_shared<Frame>();
+  frame->index = index;
+  frame->time = shown.time;
+  frame->image = shown.image;
+  frame->view = view;
+  Image<float> descriptors = colors;
+  frame->features = MakeFeaturePyramid(std::move(colors), std::move(descriptors), view->mask, 1);
+  auto keyframe = std::make_shared<Keyframe>();
+  keyframe->frame = frame;
+  keyframe->depth = MakeDepthBasis(HalveDepth(shown.depth, kMapPerMm),
+                                   Image<float>(small.Width(), small.Height(), 1), view->mask);
+  return keyframe;
+}
+
 struct SmallRunChoice {
   int frames = 48;
   bool with_surface = true;
@@ -87,6 +110,8 @@ inline std::filesystem::path WriteSmallRun(const std::filesystem::path& folder,
   RunWriter writer(folder / "run", "", summary);
   Trajectory frames, keyframes;
   TriangleMesh surface;
+  StoredMap stored;
+  const auto view = MakeView(sequence.View(), sequence.ContentMask());
   for (int i = 0; i < choice.frames; ++i) {
     const SimulatedFrame frame = sequence.Render(i);
     truth.WriteFrame(i, frame.image);
@@ -108,6 +133,8 @@ inline std::filesystem::path WriteSmallRun(const std::filesystem::path& folder,
     const DepthImage depth = HalveDepth(frame.depth, kMapPerMm);
     writer.WriteDepth(i, depth, Mask(80, 64, 1, 255));
     writer.WriteImage(i, frame.image);
+    stored.map.keyframes[i] = {
+        MakeSmallKeyframe(frame, i, view), {pose.world_from_camera, 0, Eigen::VectorXd::Zero(1)}, 0};
     AddGrid(depth, frame.image, *depth_camera.AsPinhole(), pose.world_from_camera, surface);
   }
   Json loop = Json::MakeObject();
@@ -117,6 +144,12 @@ inline std::filesystem::path WriteSmallRun(const std::filesystem::path& folder,
   loop["to"] = 6;
   writer.AppendEvent(loop);
   writer.WriteTrajectories(frames, keyframes);
+  if (choice.finished && HaveHdf5()) {
+    for (auto it = stored.map.keyframes.begin(); std::next(it) != stored.map.keyframes.end(); ++it)
+      stored.map.edges.push_back({it->first, std::next(it)->first, EdgeKind::kTemporal});
+    if (choice.frames > 42) stored.map.edges.push_back({42, 6, EdgeKind::kGlobalLoop});
+    SaveMap(folder / "run" / run_file::kMap, stored);
+  }
   if (choice.with_surface) SaveMesh(folder / "run" / "surface.ply", surface);
   truth.WriteMask(sequence.ContentMask());
   truth.WriteTruth(sequence.GroundTruth());

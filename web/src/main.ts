@@ -1,52 +1,67 @@
 import './style.css';
 import { drawDepth, drawRgb, warpDepth } from './depth';
+import { KeyframePanel } from './keyframe';
 import { Scene } from './scene';
-import { Frame, Keyframe, Kind, State, Status } from './state';
+import { Edge, Frame, Keyframe, Kind, State, Status } from './state';
 import { Timeline } from './timeline';
 
 const $ = <T extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as T;
 const WORDS: Record<number, string> = {
   [Status.Tracked]: 'tracking', [Status.Weak]: 'weak', [Status.Lost]: 'lost', [Status.Relocalised]: 'relocalised', [Status.Skipped]: 'lost',
 };
+const LAYERS = ['points', 'surface', 'path', 'keyframes', 'truth', 'anatomy'] as const;
 
-let state = new State();
-const scene = new Scene($<HTMLCanvasElement>('view'), state);
-const timeline = new Timeline($<HTMLCanvasElement>('timeline'), (position) => seek(position));
+const state = new State();
+const scene = new Scene($<HTMLCanvasElement>('view'), $<HTMLCanvasElement>('picture'), state);
+const timeline = new Timeline($<HTMLCanvasElement>('timeline'), (to) => seek(to));
+const panel = new KeyframePanel(state);
 let position = -1; // into state.frames; -1: none yet
 let newest = true; // stays at the newest frame of a live run
-let playing: number | null = null;
+let playing: { started: number; from: number } | null = null;
 let chosen: Keyframe | null = null;
 let meshes = { surface: false, truth: false };
 let wantedPicture = '';
+let wantedFrame = -1; // the frame a reload wants back
 
-function frameAt(): Frame | undefined { return state.frames[position]; }
+// What a reload brings back, besides the run itself, which the server knows.
+const kept = JSON.parse(sessionStorage.getItem('lumen') ?? '{}');
+function keep(more: object) { sessionStorage.setItem('lumen', JSON.stringify(Object.assign(kept, more))); }
 
 function seek(to: number) {
+  if (!state.frames.length) return;
   position = Math.min(state.frames.length - 1, Math.max(0, to));
   newest = position === state.frames.length - 1;
+  keep({ run: state.info?.name, frame: newest ? -1 : state.frames[position].index });
   showFrame();
 }
 
 function showFrame() {
-  const frame = frameAt();
+  const frame = state.frames[position];
   timeline.draw(state, position);
   scene.showFrame(frame);
   if (!frame) return;
-  const live = state.info?.live ?? false;
-  const chip = $('state');
+  const chip = $('state'), live = state.info?.live ?? false;
   chip.dataset.state = chip.textContent = WORDS[frame.status];
-  $('reason').textContent = newest && live ? (state.status.reason ?? '') : '';
-  $('time').textContent = `frame ${frame.index} of ${state.frames[state.frames.length - 1].index}, ${frame.time.toFixed(2)} s`;
+  $('reason').textContent = live ? (newest ? [state.status.phase, state.status.reason].filter(Boolean).join(' · ') : '') : state.reasonOf(frame);
+  $('time').textContent = `frame ${frame.index} of ${state.frames[state.frames.length - 1].index} · ${frame.time.toFixed(2)} s`;
   document.body.dataset.frame = String(frame.index);
   showPicture(frame);
   showDepth(frame);
 }
 
+function pictureShown(frame: number, text: string) {
+  $('picture-text').textContent = text;
+  document.body.dataset.picture = String(frame);
+  scene.pictureChanged();
+}
+
 function showPicture(frame: Frame) {
   const canvas = $<HTMLCanvasElement>('picture');
-  if (state.picture && state.picture.frame >= frame.index && newest) {
+  if (state.picture && newest) {
+    wantedPicture = '';
+    if (Number(document.body.dataset.picture) === state.picture.frame) return;
     drawRgb(canvas, state.picture.rgb, state.picture.width, state.picture.height);
-    $('picture-text').textContent = `frame ${state.picture.frame}`;
+    pictureShown(state.picture.frame, `frame ${state.picture.frame}`);
     return;
   }
   const address = `/frame/${frame.index}.png`;
@@ -58,7 +73,7 @@ function showPicture(frame: Frame) {
     canvas.width = image.width;
     canvas.height = image.height;
     canvas.getContext('2d')!.drawImage(image, 0, 0);
-    $('picture-text').textContent = state.info?.pictures ? `frame ${frame.index}` : `frame ${frame.index} (picture of the keyframe before it)`;
+    pictureShown(frame.index, `frame ${frame.index}${state.info?.pictures ? '' : ': the keyframe before it'}`);
   };
   image.src = address;
 }
@@ -68,36 +83,53 @@ function showDepth(frame: Frame) {
   const canvas = $<HTMLCanvasElement>('depth');
   if (!keyframe || !cloud || !pose || !camera) {
     canvas.getContext('2d')!.clearRect(0, 0, canvas.width, canvas.height);
-    $('depth-text').textContent = pose ? 'no depth yet' : 'no depth: the camera is lost here';
+    $('depth-text').textContent = frame.pose ? 'its depth is on its way' : 'no depth: the camera is lost here';
+    $('bar-far').textContent = 'far';
     return;
   }
   const depth = warpDepth(cloud, Math.exp(keyframe.logScale), keyframe.pose, pose, camera);
-  drawDepth(canvas, depth, cloud.width, cloud.height);
-  $('depth-text').textContent = `depth, from the keyframe at frame ${keyframe.frame}`;
+  const far = drawDepth(canvas, depth, cloud.width, cloud.height);
+  $('depth-text').textContent = keyframe.frame === frame.index ? 'its depth' : `its depth, by the keyframe at frame ${keyframe.frame}`;
+  $('bar-far').textContent = `${far.toFixed(2)} map units`;
 }
 
 function showStatus() {
-  const s = state.status, parts: string[] = [];
-  if (s.fps) parts.push(`${s.fps.toFixed(1)} fps`);
-  parts.push(`${state.keyframes.size} keyframes`, `${state.frames.length} frames`);
-  const loops = state.edges.filter((edge) => !edge[3]).length;
-  if (loops) parts.push(`${loops} loop${loops > 1 ? 's' : ''}`);
-  $('numbers').textContent = parts.join(' · ');
-  $('stages').innerHTML = '';
-  for (const [name, stage] of Object.entries<any>(s.stages ?? {})) {
-    const row = $<HTMLTableElement>('stages').insertRow();
+  const s = state.status, count = (kind: Edge) => state.edges.filter((edge) => edge[2] === kind && !edge[3]).length;
+  const isLost = (frame?: Frame) => frame !== undefined && (frame.status === Status.Lost || frame.status === Status.Skipped);
+  const lost = state.frames.filter(isLost).length, times = state.frames.filter((frame, i) => isLost(frame) && !isLost(state.frames[i - 1])).length;
+  const facts: [string, string | number][] = [
+    ['frames', state.frames.length], ['lost frames', lost], ['keyframes', state.keyframes.size], ['frames/s', s.fps ? s.fps.toFixed(1) : '–'],
+    ['local loops', count(Edge.Local)], ['global loops', count(Edge.Global)], ['times lost', times], ['points, 1000', Math.round(scene.pointCount() / 1000)],
+  ];
+  $('facts').replaceChildren(
+    ...facts.map(([name, value]) => {
+      const box = document.createElement('div');
+      box.append(Object.assign(document.createElement('b'), { textContent: String(value) }), Object.assign(document.createElement('span'), { textContent: name }));
+      return box;
+    }),
+  );
+  const stages = Object.entries<any>(s.stages ?? {}).filter(([, stage]) => (stage.mean_ms ?? 0) >= 0.05), table = $<HTMLTableElement>('stages');
+  const longest = Math.max(1, ...stages.map(([, stage]) => stage.mean_ms));
+  table.replaceChildren();
+  for (const [name, stage] of stages) {
+    const row = table.insertRow(), bar = document.createElement('i');
     row.insertCell().textContent = name;
-    row.insertCell().textContent = `${(stage.mean_ms ?? 0).toFixed(1)} ms`;
+    bar.style.width = `${(100 * stage.mean_ms) / longest}%`;
+    row.insertCell().append(bar);
+    row.insertCell().textContent = `${stage.mean_ms.toFixed(1)} ms`;
   }
 }
 
 function showInfo() {
-  const info = state.info!;
+  const info = state.info!, label: Record<string, string> = { 'surface.ply': '↓ surface', 'frames.tum': '↓ path', 'keyframes.tum': '↓ keyframes' };
   $('name').textContent = info.name + (info.live ? ' (live)' : '');
   document.title = `Lumen: ${info.name}`;
   document.body.dataset.live = String(info.live);
+  document.body.dataset.truthSurface = String(info.truth_surface);
   $('remarks').replaceChildren(...info.remarks.map((remark) => Object.assign(document.createElement('li'), { textContent: remark })));
-  $('downloads').replaceChildren(...info.downloads.flatMap((name) => [Object.assign(document.createElement('a'), { href: `/download/${name}`, textContent: name, download: name }), ' ']));
+  $('downloads').replaceChildren(
+    ...info.downloads.map((name) => Object.assign(document.createElement('a'), { className: 'button', href: `/download/${name}`, textContent: label[name] ?? name, title: name, download: name })),
+  );
   if (info.surface && !meshes.surface) {
     meshes.surface = true;
     void loadMesh('/surface.bin', false);
@@ -107,33 +139,54 @@ function showInfo() {
 async function loadMesh(address: string, truth: boolean) {
   const answer = await fetch(address);
   if (!answer.ok) return;
-  scene.putMesh(await answer.arrayBuffer(), truth);
-  if (!truth) {
-    // Points would only veil a surface; they are a click away.
-    $<HTMLInputElement>('show-points').checked = false;
-    scene.groups.points.visible = false;
-    document.body.dataset.surface = 'shown';
-  }
+  scene.putMesh(await answer.arrayBuffer(), truth, $<HTMLInputElement>('through').checked);
+  if (truth) return;
+  // Points would only veil a surface; they are a click away.
+  if (kept.layers?.points === undefined) setLayer('points', false);
+  document.body.dataset.surface = 'shown';
   scene.fit(true);
 }
 
 function choose(keyframe: Keyframe | null) {
   chosen = keyframe;
-  $('keyframe').hidden = !keyframe;
   scene.showChosen(keyframe);
-  if (!keyframe) return;
-  const cloud = state.clouds.get(keyframe.id);
-  $('keyframe-title').textContent = `keyframe at frame ${keyframe.frame}`;
-  let text = '';
-  if (cloud) {
-    drawRgb($<HTMLCanvasElement>('keyframe-picture'), cloud.rgb, cloud.width, cloud.height);
-    drawDepth($<HTMLCanvasElement>('keyframe-depth'), cloud.depth, cloud.width, cloud.height);
-    const known = cloud.depth.filter((d) => d > 0);
-    text = `${known.length} of ${cloud.depth.length} pixels have depth. `;
+  panel.show(keyframe);
+}
+
+// The keyframe before or after the present frame, opened.
+function step(direction: number) {
+  const at = chosen?.frame ?? state.frames[position]?.index ?? 0;
+  const ordered = [...state.keyframes.values()].sort((a, b) => a.frame - b.frame);
+  const next = direction > 0 ? ordered.find((keyframe) => keyframe.frame > at) : ordered.reverse().find((keyframe) => keyframe.frame < at);
+  if (!next) return;
+  choose(next);
+  seek(state.frames.findIndex((frame) => frame?.index === next.frame));
+}
+
+// Messages are taken in at once and drawn together, once a picture of the screen.
+const changed = { kinds: new Set<Kind>(), clouds: new Set<number>(), due: false };
+
+function drawChanges() {
+  const { kinds, clouds } = changed;
+  changed.due = false;
+  if (kinds.has(Kind.Info)) showInfo();
+  if (kinds.has(Kind.Frames) || kinds.has(Kind.Keyframes)) scene.updatePath();
+  if (kinds.has(Kind.Frames) || kinds.has(Kind.Keyframes) || kinds.has(Kind.Edges)) scene.updateKeyframes();
+  if (clouds.size) scene.updateClouds(clouds);
+  if (kinds.has(Kind.Truth)) scene.updateTruth();
+  document.body.dataset.truth = String(state.truth.length > 0);
+  showStatus();
+  if (state.frames.length && (newest || position < 0)) position = state.frames.length - 1;
+  if (wantedFrame >= 0) {
+    const found = state.frames.findIndex((frame) => frame?.index === wantedFrame);
+    if (found >= 0) [position, newest, wantedFrame] = [found, found === state.frames.length - 1, -1];
   }
-  const linked = state.edges.filter((edge) => !edge[3] && (edge[0] === keyframe.id || edge[1] === keyframe.id)).map((edge) => state.keyframes.get(edge[0] === keyframe.id ? edge[1] : edge[0])?.frame);
-  text += linked.length ? `Loops to frame ${linked.join(', ')}.` : 'No loops.';
-  $('keyframe-text').textContent = text;
+  if (kinds.has(Kind.Frames) || kinds.has(Kind.Keyframes)) scene.fit(true);
+  if (chosen && (kinds.has(Kind.Keyframes) || kinds.has(Kind.Edges))) choose(state.keyframes.get(chosen.id) ?? null);
+  showFrame();
+  kinds.clear();
+  clouds.clear();
+  Object.assign(document.body.dataset, { keyframes: state.keyframes.size, frames: state.frames.length, clouds: state.clouds.size });
 }
 
 function connect() {
@@ -145,48 +198,54 @@ function connect() {
     scene.clear();
     meshes = { surface: false, truth: false };
     choose(null);
-    newest = true;
-    document.body.dataset.connected = 'true';
+    [newest, position, wantedPicture] = [true, -1, ''];
+    Object.assign(document.body.dataset, { connected: 'true', picture: '', surface: '' });
   };
   socket.onmessage = (event) => {
+    const first = state.info === null;
     const { kinds, clouds } = state.apply(event.data);
-    if (kinds.has(Kind.Info)) showInfo();
-    if (kinds.has(Kind.Frames) || kinds.has(Kind.Keyframes)) scene.updatePath();
-    if (kinds.has(Kind.Keyframes) || kinds.has(Kind.Edges)) scene.updateKeyframes();
-    if (clouds.length) scene.updateClouds(clouds);
-    if (kinds.has(Kind.Truth)) scene.updateTruth();
-    showStatus();
-    if (state.frames.length && (newest || position < 0)) position = state.info?.live || position >= 0 ? state.frames.length - 1 : 0;
-    if (kinds.has(Kind.Frames) || kinds.has(Kind.Keyframes)) scene.fit(true);
-    if (chosen && kinds.has(Kind.Keyframes)) choose(state.keyframes.get(chosen.id) ?? null);
-    showFrame();
-    document.body.dataset.keyframes = String(state.keyframes.size);
-    document.body.dataset.frames = String(state.frames.length);
-    document.body.dataset.clouds = String(state.clouds.size);
+    kinds.forEach((kind) => changed.kinds.add(kind));
+    clouds.forEach((id) => changed.clouds.add(id));
+    if (first && state.info && kept.run === state.info.name) {
+      wantedFrame = kept.frame ?? -1;
+      if (kept.eye) requestAnimationFrame(() => requestAnimationFrame(() => scene.setEye(kept.eye)));
+    }
+    if (!changed.due) requestAnimationFrame(drawChanges);
+    changed.due = true;
   };
   socket.onclose = () => {
     document.body.dataset.connected = 'false';
     const chip = $('state');
     chip.dataset.state = 'waiting';
     chip.textContent = 'not connected';
-    $('reason').textContent = 'the program has ended, or shows something else; trying again';
+    $('reason').textContent = 'the program has ended, or begins to show the finished run; trying again';
     setTimeout(connect, 700);
   };
 }
 
 function play() {
-  if (playing !== null) {
-    clearInterval(playing);
-    playing = null;
-    $('play').textContent = '▶';
-    return;
-  }
+  playing = playing || !state.frames.length ? null : { started: performance.now(), from: 0 };
+  $('play').textContent = playing ? '❚❚' : '▶';
+  if (!playing) return;
   if (position >= state.frames.length - 1) position = 0;
-  $('play').textContent = '⏸';
-  playing = window.setInterval(() => {
-    if (position >= state.frames.length - 1) return play();
-    seek(position + 1);
-  }, 33);
+  playing.from = state.frames[position].time;
+  const tick = () => {
+    if (!playing) return;
+    const time = playing.from + (performance.now() - playing.started) / 1000;
+    let next = position;
+    while (next < state.frames.length - 1 && state.frames[next + 1].time <= time) ++next;
+    if (next !== position) seek(next);
+    if (next >= state.frames.length - 1) return play();
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}
+
+function stopAnd(action: () => void) {
+  return () => {
+    if (playing) play();
+    action();
+  };
 }
 
 function setTheme(theme: string) {
@@ -204,30 +263,57 @@ function savePicture() {
 
 function setFollow(on: boolean) {
   $<HTMLInputElement>('follow').checked = scene.follow = on;
-  if (on) showFrame();
-  else scene.fit();
+  keep({ follow: on });
+  if (!on) {
+    scene.letGo();
+    scene.fit();
+  }
+  showFrame();
 }
 
-const layers = ['points', 'surface', 'path', 'keyframes', 'truth'] as const;
-for (const layer of layers) {
+function setLayer(layer: (typeof LAYERS)[number], on: boolean) {
+  $<HTMLInputElement>(`show-${layer}`).checked = on;
+  scene.groups[layer].visible = on;
+  if (layer === 'anatomy' && on && state.info?.truth_surface && !meshes.truth) {
+    meshes.truth = true;
+    void loadMesh('/truth.bin', true);
+  }
+  scene.touch();
+}
+
+for (const layer of LAYERS) {
   $<HTMLInputElement>(`show-${layer}`).onchange = (event) => {
-    scene.groups[layer].visible = (event.target as HTMLInputElement).checked;
-    if (layer === 'truth' && state.info?.truth_surface && !meshes.truth) {
-      meshes.truth = true;
-      void loadMesh('/truth.bin', true);
-    }
-    scene.touch();
+    const on = (event.target as HTMLInputElement).checked;
+    setLayer(layer, on);
+    keep({ layers: { ...kept.layers, [layer]: on } });
   };
+  if (kept.layers?.[layer] !== undefined) setLayer(layer, kept.layers[layer]);
 }
 $<HTMLInputElement>('follow').onchange = (event) => setFollow((event.target as HTMLInputElement).checked);
-$('fit').onclick = () => scene.fit();
+$<HTMLInputElement>('through').onchange = (event) => scene.setThrough((event.target as HTMLInputElement).checked);
+$('fit').onclick = () => {
+  scene.letGo();
+  keep({ eye: null });
+  if (scene.follow) setFollow(false);
+  scene.fit();
+};
 $('save').onclick = savePicture;
 $('play').onclick = play;
+$('keyframe-close').onclick = () => choose(null);
 $('help-button').onclick = () => $<HTMLDialogElement>('help').showModal();
-$('theme').onclick = () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+$('theme').onclick = () => {
+  setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+  keep({ theme: document.documentElement.dataset.theme });
+};
+scene.onMoved = () => keep({ run: state.info?.name, eye: scene.getEye() });
+window.addEventListener('resize', () => timeline.draw(state, position));
+$('no-view').hidden = scene.works;
 
 let down: [number, number] = [0, 0];
-$('view').addEventListener('pointerdown', (event) => (down = [event.clientX, event.clientY]));
+$('view').addEventListener('pointerdown', (event) => {
+  down = [event.clientX, event.clientY];
+  $('hint').classList.add('gone');
+});
 $('view').addEventListener('click', (event) => {
   if (Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4) return; // a drag
   const keyframe = scene.pick(event.clientX, event.clientY);
@@ -235,13 +321,12 @@ $('view').addEventListener('click', (event) => {
 });
 
 document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const step = event.shiftKey ? 10 : 1;
-  const layer = layers[Number(event.key) - 1];
+  if (event.ctrlKey || event.metaKey || event.altKey || $<HTMLDialogElement>('help').open) return;
+  const far = event.shiftKey ? 10 : 1, layer = LAYERS[Number(event.key) - 1];
   const actions: Record<string, () => void> = {
-    ' ': play, ArrowLeft: () => seek(position - step), ArrowRight: () => seek(position + step), Home: () => seek(0),
-    End: () => seek(state.frames.length - 1), c: () => setFollow(!scene.follow), f: () => scene.fit(), s: savePicture,
-    d: () => $('theme').click(), '?': () => $('help-button').click(), Escape: () => choose(null),
+    ' ': play, ArrowLeft: stopAnd(() => seek(position - far)), ArrowRight: stopAnd(() => seek(position + far)), Home: stopAnd(() => seek(0)),
+    End: stopAnd(() => seek(state.frames.length - 1)), '[': stopAnd(() => step(-1)), ']': stopAnd(() => step(1)), c: () => setFollow(!scene.follow), f: () => $('fit').click(),
+    s: savePicture, d: () => $('theme').click(), x: () => $('through').click(), '?': () => $('help-button').click(), Escape: () => choose(null),
   };
   const action = layer ? () => $(`show-${layer}`).click() : actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!action) return;
@@ -249,8 +334,9 @@ document.addEventListener('keydown', (event) => {
   action();
 });
 
-// For tests: where a keyframe is on the screen.
+// For tests: where keyframes are on the screen.
 (window as any).lumenPlaces = () => [...state.keyframes.values()].map((keyframe) => ({ frame: keyframe.frame, at: scene.place(keyframe) }));
 
-setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+setTheme(kept.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
+if (kept.follow) setFollow(true);
 connect();

@@ -1,52 +1,78 @@
 // The 3D scene: path, keyframes, loops, points, surfaces, and the eye that looks at them.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
-import { Camera, Frame, Keyframe, Pose, State, Status } from './state';
+import { LineMaterial } from 'three/examples/jsm/lines/LineMaterial.js';
+import { LineSegments2 } from 'three/examples/jsm/lines/LineSegments2.js';
+import { LineSegmentsGeometry } from 'three/examples/jsm/lines/LineSegmentsGeometry.js';
+import { Camera, Edge, Frame, Keyframe, Pose, State, Status } from './state';
+
+// Colours go to the screen as they are, without any change of space.
+THREE.ColorManagement.enabled = false;
 
 const STATUS_COLORS: Record<number, number> = {
   [Status.Tracked]: 0x3ba7ff, [Status.Weak]: 0xffb000, [Status.Lost]: 0xff5c5c, [Status.Relocalised]: 0x2fd08a, [Status.Skipped]: 0xff5c5c,
 };
 const MOST_POINTS = 1_000_000;
+const NEAR_CLICK = 18; // pixels
 
-function brighten(value: number): number {
-  // An endoscope's light falls off quickly; what it left dark is lifted.
-  return Math.pow(value / 255, 0.75);
-}
+// An endoscope's light falls off quickly; what it left dark is lifted.
+const BRIGHT = Uint8Array.from({ length: 256 }, (_, value) => Math.round(255 * Math.pow(value / 255, 0.75)));
+
+export type Eye = { position: number[]; target: number[]; up: number[] };
 
 export class Scene {
-  readonly renderer: THREE.WebGLRenderer;
+  private renderer: THREE.WebGLRenderer | null = null;
   private scene = new THREE.Scene();
-  private eye = new THREE.PerspectiveCamera(50, 1, 0.01, 1000);
+  private eye = new THREE.PerspectiveCamera(45, 1, 0.01, 1000);
   private controls: OrbitControls;
-  readonly groups = { points: new THREE.Group(), surface: new THREE.Group(), path: new THREE.Group(), keyframes: new THREE.Group(), truth: new THREE.Group() };
+  readonly groups = {
+    points: new THREE.Group(), surface: new THREE.Group(), path: new THREE.Group(), keyframes: new THREE.Group(), truth: new THREE.Group(), anatomy: new THREE.Group(),
+  };
   private clouds = new Map<number, THREE.Points>();
-  private frusta = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0x8fa3b8, transparent: true, opacity: 0.8 }));
-  private loops = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0xe05cff }));
-  private path = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ vertexColors: true }));
-  private marker = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0xff9d2e }));
-  private chosen = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0xffd400 }));
+  private pointMaterial = new THREE.PointsMaterial({ size: 2, sizeAttenuation: false, vertexColors: true });
+  private frusta = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0x8fa3b8, transparent: true, opacity: 0.75 }));
+  private loops = fatLines(0xe05cff, 1.5);
+  private path = fatLines(0xffffff, 3, true);
+  private truth = fatLines(0x9aa0a6, 1.5);
+  private marker = fatLines(0xff9d2e, 2);
+  private chosen = fatLines(0xffd400, 2);
+  private screen: THREE.Mesh; // the present frame's picture, held up before its camera
+  private texture: THREE.CanvasTexture;
   private pathLength = 1;
   private dirty = true;
   private touched = false;
   follow = false;
+  onMoved: () => void = () => {};
 
-  constructor(private canvas: HTMLCanvasElement, private state: State) {
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
-    this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio));
+  constructor(private canvas: HTMLCanvasElement, picture: HTMLCanvasElement, private state: State) {
+    try {
+      this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
+      this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio));
+      this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace;
+    } catch {
+      // no WebGL here: the rest of the page goes on without a scene
+    }
     this.controls = new OrbitControls(this.eye, canvas);
+    this.controls.zoomSpeed = 1.4;
     this.controls.addEventListener('change', () => (this.dirty = true));
     this.controls.addEventListener('start', () => (this.touched = true));
+    this.controls.addEventListener('end', () => this.onMoved());
     this.eye.up.set(0, -1, 0);
     this.eye.position.set(0, 0, -3);
-    this.scene.add(new THREE.HemisphereLight(0xffffff, 0xb0b0b0, 2.2), this.eye);
-    const lamp = new THREE.DirectionalLight(0xffffff, 1.2);
+    const lamp = new THREE.DirectionalLight(0xffffff, 0.5 * Math.PI);
     this.eye.add(lamp);
-    lamp.position.set(0, 0, 1);
+    this.scene.add(new THREE.AmbientLight(0xffffff, 0.55 * Math.PI), this.eye);
+    lamp.position.set(0.2, 0.3, 1);
+    this.texture = new THREE.CanvasTexture(picture);
+    this.texture.minFilter = THREE.LinearFilter;
+    this.screen = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), new THREE.MeshBasicMaterial({ map: this.texture, side: THREE.DoubleSide, transparent: true, opacity: 0.92 }));
+    this.screen.visible = false;
     for (const group of Object.values(this.groups)) this.scene.add(group);
-    this.groups.path.add(this.path, this.marker);
+    this.groups.path.add(this.path, this.marker, this.screen);
     this.groups.keyframes.add(this.frusta, this.loops, this.chosen);
-    for (const line of [this.frusta, this.loops, this.path, this.marker, this.chosen]) line.frustumCulled = false;
-    this.groups.truth.visible = false;
+    this.groups.truth.add(this.truth);
+    for (const lines of [this.frusta, this.loops, this.path, this.marker, this.chosen, this.truth]) lines.frustumCulled = false;
+    this.groups.anatomy.visible = false;
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
     this.resize();
     const tick = () => {
@@ -54,11 +80,12 @@ export class Scene {
       this.controls.update();
       if (!this.dirty) return;
       this.dirty = false;
-      this.renderer.render(this.scene, this.eye);
+      this.renderer?.render(this.scene, this.eye);
     };
     tick();
   }
 
+  get works() { return this.renderer !== null; }
   touch() { this.dirty = true; }
 
   setBackground(color: string) {
@@ -66,18 +93,20 @@ export class Scene {
     this.dirty = true;
   }
 
+  // Forgets what was drawn of a run; where the eye is stays.
   clear() {
     for (const points of this.clouds.values()) points.geometry.dispose();
     this.clouds.clear();
-    this.groups.points.clear();
-    this.groups.surface.clear();
-    this.touched = false;
+    for (const group of [this.groups.points, this.groups.surface, this.groups.anatomy]) group.clear();
+    for (const lines of [this.loops, this.path, this.truth, this.marker, this.chosen]) setFat(lines, []);
+    setThin(this.frusta, []);
+    this.dirty = true;
   }
 
   private resize() {
     const { clientWidth: width, clientHeight: height } = this.canvas.parentElement!;
     if (!width || !height) return;
-    this.renderer.setSize(width, height, false);
+    this.renderer?.setSize(width, height, false);
     this.eye.aspect = width / height;
     this.eye.updateProjectionMatrix();
     this.dirty = true;
@@ -104,21 +133,24 @@ export class Scene {
   private putCloud(id: number, camera: Camera, stride: number) {
     const cloud = this.state.clouds.get(id);
     if (!cloud) return;
-    const positions: number[] = [], colors: number[] = [];
+    const most = Math.ceil(cloud.width / stride) * Math.ceil(cloud.height / stride);
+    const positions = new Float32Array(3 * most), colors = new Uint8Array(3 * most);
+    let n = 0;
     for (let y = stride >> 1; y < cloud.height; y += stride) {
       for (let x = stride >> 1; x < cloud.width; x += stride) {
         const at = y * cloud.width + x, d = cloud.depth[at];
         if (!(d > 0)) continue;
-        positions.push((d * (x - camera.cx)) / camera.fx, (d * (y - camera.cy)) / camera.fy, d);
-        colors.push(brighten(cloud.rgb[3 * at]), brighten(cloud.rgb[3 * at + 1]), brighten(cloud.rgb[3 * at + 2]));
+        positions.set([(d * (x - camera.cx)) / camera.fx, (d * (y - camera.cy)) / camera.fy, d], n);
+        for (let c = 0; c < 3; ++c) colors[n + c] = BRIGHT[cloud.rgb[3 * at + c]];
+        n += 3;
       }
     }
     const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute('position', new THREE.Float32BufferAttribute(positions, 3));
-    geometry.setAttribute('color', new THREE.Uint8BufferAttribute(colors.map((c) => Math.round(255 * c)), 3, true));
+    geometry.setAttribute('position', new THREE.BufferAttribute(positions.subarray(0, n), 3));
+    geometry.setAttribute('color', new THREE.BufferAttribute(colors.subarray(0, n), 3, true));
     let points = this.clouds.get(id);
     if (!points) {
-      points = new THREE.Points(geometry, new THREE.PointsMaterial({ size: 2, sizeAttenuation: false, vertexColors: true }));
+      points = new THREE.Points(geometry, this.pointMaterial);
       points.matrixAutoUpdate = false;
       this.clouds.set(id, points);
       this.groups.points.add(points);
@@ -128,55 +160,53 @@ export class Scene {
     }
   }
 
-  placeClouds() {
+  pointCount(): number {
+    let count = 0;
+    for (const points of this.clouds.values()) count += points.geometry.getAttribute('position').count;
+    return count;
+  }
+
+  private placeClouds() {
+    const submap = this.state.mainSubmap(), scale = new THREE.Vector3();
     for (const [id, points] of this.clouds) {
       const keyframe = this.state.keyframes.get(id);
-      points.visible = keyframe !== undefined && keyframe.submap === this.mainSubmap();
+      points.visible = keyframe !== undefined && keyframe.submap === submap;
       if (!keyframe) continue;
-      const s = Math.exp(keyframe.logScale);
-      points.matrix.compose(new THREE.Vector3(...keyframe.pose.t), new THREE.Quaternion(...keyframe.pose.q), new THREE.Vector3(s, s, s));
+      points.matrix.compose(vector(keyframe.pose), quaternion(keyframe.pose), scale.setScalar(Math.exp(keyframe.logScale)));
       points.matrixWorldNeedsUpdate = true;
     }
     this.dirty = true;
   }
 
-  // The sub-map with the most keyframes: the others have nothing to do with it yet.
-  mainSubmap(): number {
-    const sizes = new Map<number, number>();
-    for (const keyframe of this.state.keyframes.values()) sizes.set(keyframe.submap, (sizes.get(keyframe.submap) ?? 0) + 1);
-    let best = 0, most = -1;
-    for (const [submap, size] of sizes) if (size > most) [best, most] = [submap, size];
-    return best;
-  }
-
   updatePath() {
     const positions: number[] = [], colors: number[] = [], color = new THREE.Color();
-    const submap = this.mainSubmap();
-    let before: Pose | null = null, length = 0, beforeStatus = Status.Tracked;
+    const submap = this.state.mainSubmap();
+    let before: Pose | null = null, length = 0, wasLost = false;
     for (const frame of this.state.frames) {
-      const reference = frame && frame.reference >= 0 ? this.state.keyframes.get(frame.reference) : undefined;
-      const pose = frame && (!reference || reference.submap === submap) ? this.state.locate(frame) : null;
+      if (!frame) continue;
+      const reference = frame.reference >= 0 ? this.state.keyframes.get(frame.reference) : undefined;
+      const pose = !reference || reference.submap === submap ? this.state.locate(frame) : null;
       if (pose && before) {
         positions.push(...before.t, ...pose.t);
         // A gap is drawn as what it was: lost.
-        color.set(STATUS_COLORS[beforeStatus === Status.Lost ? Status.Lost : frame.status]);
+        color.set(STATUS_COLORS[wasLost ? Status.Lost : frame.status]);
         colors.push(color.r, color.g, color.b, color.r, color.g, color.b);
         length += Math.hypot(pose.t[0] - before.t[0], pose.t[1] - before.t[1], pose.t[2] - before.t[2]);
       }
-      if (pose) [before, beforeStatus] = [pose, frame.status];
-      else if (frame) beforeStatus = Status.Lost;
+      wasLost = !pose;
+      before = pose ?? before;
     }
     this.pathLength = length || 1;
-    setLines(this.path, positions, colors);
+    setFat(this.path, positions, colors);
     this.dirty = true;
   }
 
-  private frustumSize() { return Math.min(0.12, Math.max(0.015, 0.012 * this.pathLength)) * 1.5; }
+  private frustumSize() { return Math.min(0.18, Math.max(0.035, 0.018 * this.pathLength)); }
 
   private frustum(pose: Pose, size: number, out: number[]) {
     const camera = this.state.info?.camera;
     const w = camera ? (size * camera.width) / camera.fx / 2 : size / 2, h = camera ? (size * camera.height) / camera.fy / 2 : size / 2;
-    const q = new THREE.Quaternion(...pose.q), at = (x: number, y: number, z: number) => {
+    const q = quaternion(pose), at = (x: number, y: number, z: number) => {
       const v = new THREE.Vector3(x, y, z).applyQuaternion(q);
       return [v.x + pose.t[0], v.y + pose.t[1], v.z + pose.t[2]];
     };
@@ -185,134 +215,201 @@ export class Scene {
   }
 
   updateKeyframes() {
-    const lines: number[] = [], submap = this.mainSubmap(), size = this.frustumSize();
+    const lines: number[] = [], submap = this.state.mainSubmap(), size = this.frustumSize();
     for (const keyframe of this.state.keyframes.values()) if (keyframe.submap === submap) this.frustum(keyframe.pose, size, lines);
-    setLines(this.frusta, lines);
+    setThin(this.frusta, lines);
     const loops: number[] = [];
-    for (const [a, b, , removed] of this.state.edges) {
+    for (const [a, b, kind, removed] of this.state.edges) {
       const first = this.state.keyframes.get(a), second = this.state.keyframes.get(b);
-      if (first && second && !removed) loops.push(...first.pose.t, ...second.pose.t);
+      if (kind !== Edge.Temporal && !removed && first?.submap === submap && second?.submap === submap) loops.push(...first.pose.t, ...second.pose.t);
     }
-    setLines(this.loops, loops);
+    setFat(this.loops, loops);
     this.placeClouds();
   }
 
   updateTruth() {
-    const old = this.groups.truth.children.find((child) => child instanceof THREE.Line);
-    if (old) this.groups.truth.remove(old);
-    const points: THREE.Vector3[] = [];
-    for (let i = 0; i + 3 < this.state.truth.length; i += 4) points.push(new THREE.Vector3(this.state.truth[i + 1], this.state.truth[i + 2], this.state.truth[i + 3]));
-    const line = new THREE.Line(new THREE.BufferGeometry().setFromPoints(points), new THREE.LineBasicMaterial({ color: 0x888888 }));
-    line.frustumCulled = false;
-    this.groups.truth.add(line);
+    const lines: number[] = [], { truth } = this.state;
+    for (let i = 4; i + 3 < truth.length; i += 4) lines.push(truth[i - 3], truth[i - 2], truth[i - 1], truth[i + 1], truth[i + 2], truth[i + 3]);
+    setFat(this.truth, lines);
     this.dirty = true;
   }
 
-  putMesh(buffer: ArrayBuffer, truth: boolean) {
+  // Tissue is seen from inside; from outside its walls are in the way, and are drawn as a shadow of themselves.
+  setThrough(on: boolean) {
+    for (const child of this.groups.surface.children) {
+      if (child.name === 'inside') ((child as THREE.Mesh).material as THREE.Material).side = on ? THREE.FrontSide : THREE.DoubleSide;
+      if (child.name === 'outside') child.visible = on;
+    }
+    this.dirty = true;
+  }
+
+  putMesh(buffer: ArrayBuffer, truth: boolean, through: boolean) {
     const view = new DataView(buffer), vertices = view.getUint32(4, true), triangles = view.getUint32(8, true), colored = view.getUint32(12, true) === 1;
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(buffer, 16, 3 * vertices), 3));
     let at = 16 + 12 * vertices;
     if (colored) {
-      const colors = new Uint8Array(buffer, at, 3 * vertices);
-      geometry.setAttribute('color', new THREE.BufferAttribute(colors.map((c) => Math.round(255 * brighten(c))), 3, true));
+      geometry.setAttribute('color', new THREE.BufferAttribute(new Uint8Array(buffer, at, 3 * vertices).map((c) => BRIGHT[c]), 3, true));
       at = (at + 3 * vertices + 3) & ~3;
     }
     geometry.setIndex(new THREE.BufferAttribute(new Uint32Array(buffer, at, 3 * triangles), 1));
     geometry.computeVertexNormals();
-    const material = truth
-      ? new THREE.MeshLambertMaterial({ color: 0x9fb4c8, side: THREE.DoubleSide, transparent: true, opacity: 0.18, depthWrite: false })
-      : new THREE.MeshLambertMaterial({ vertexColors: colored, color: colored ? 0xffffff : 0xd09a8c, side: THREE.DoubleSide });
-    (truth ? this.groups.truth : this.groups.surface).add(new THREE.Mesh(geometry, material));
+    const faint = (opacity: number, side: THREE.Side) => new THREE.MeshLambertMaterial({ color: 0x8fa3b8, side, transparent: true, opacity, depthWrite: false });
+    if (truth) {
+      this.groups.anatomy.add(new THREE.Mesh(geometry, faint(0.22, THREE.DoubleSide)));
+    } else {
+      const inside = new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ vertexColors: colored, color: colored ? 0xffffff : 0xd09a8c }));
+      const outside = new THREE.Mesh(geometry, faint(0.1, THREE.BackSide));
+      inside.name = 'inside';
+      outside.name = 'outside';
+      this.groups.surface.add(inside, outside);
+      this.setThrough(through);
+    }
     this.dirty = true;
   }
 
   // The present frame's camera; the eye goes with it where it follows.
   showFrame(frame: Frame | undefined) {
-    const pose = frame ? this.state.locate(frame) : null, lines: number[] = [];
-    if (pose) this.frustum(pose, 1.8 * this.frustumSize(), lines);
-    setLines(this.marker, lines);
-    if (pose && this.follow) {
-      const q = new THREE.Quaternion(...pose.q), p = new THREE.Vector3(...pose.t), size = this.frustumSize();
-      const forward = new THREE.Vector3(0, 0, 1).applyQuaternion(q), down = new THREE.Vector3(0, 1, 0).applyQuaternion(q);
-      this.eye.up.copy(down).negate();
-      this.eye.position.copy(p).addScaledVector(forward, -3 * size).addScaledVector(down, -0.8 * size);
-      this.controls.target.copy(p).addScaledVector(forward, 6 * size);
+    const pose = frame ? this.state.locate(frame) : null, lines: number[] = [], size = 2.2 * this.frustumSize(), camera = this.state.info?.camera;
+    if (pose) this.frustum(pose, size, lines);
+    setFat(this.marker, lines);
+    this.screen.visible = pose !== null && camera !== undefined && !this.follow;
+    if (pose && camera) {
+      this.screen.position.copy(vector(pose)).add(new THREE.Vector3(((camera.width / 2 - camera.cx) * size) / camera.fx, ((camera.height / 2 - camera.cy) * size) / camera.fy, size).applyQuaternion(quaternion(pose)));
+      // A picture's rows go down, a plane's up.
+      this.screen.quaternion.copy(quaternion(pose)).multiply(new THREE.Quaternion(1, 0, 0, 0));
+      this.screen.scale.set((size * camera.width) / camera.fx, (size * camera.height) / camera.fy, 1);
     }
+    if (pose && this.follow) this.lookAlong(pose);
     this.dirty = true;
+  }
+  pictureChanged() {
+    // The canvas may have another size now, which a texture does not take by itself.
+    this.texture.dispose();
+    this.texture.needsUpdate = true;
+    this.dirty = true;
+  }
+
+  private lookAlong(pose: Pose) {
+    const q = quaternion(pose), p = vector(pose), size = this.frustumSize();
+    const forward = new THREE.Vector3(0, 0, 1).applyQuaternion(q), down = new THREE.Vector3(0, 1, 0).applyQuaternion(q);
+    this.eye.up.copy(down).negate();
+    this.eye.position.copy(p).addScaledVector(forward, -5 * size).addScaledVector(down, -1.5 * size);
+    this.controls.target.copy(p).addScaledVector(forward, 8 * size);
   }
 
   showChosen(keyframe: Keyframe | null) {
     const lines: number[] = [];
     if (keyframe) {
-      this.frustum(keyframe.pose, 1.4 * this.frustumSize(), lines);
-      for (const [a, b] of this.state.edges) {
-        const other = a === keyframe.id ? this.state.keyframes.get(b) : b === keyframe.id ? this.state.keyframes.get(a) : undefined;
-        if (other) lines.push(...keyframe.pose.t, ...other.pose.t);
-      }
+      this.frustum(keyframe.pose, 1.5 * this.frustumSize(), lines);
+      for (const { to } of this.state.connectionsOf(keyframe.id)) lines.push(...keyframe.pose.t, ...to.pose.t);
     }
-    setLines(this.chosen, lines);
+    setFat(this.chosen, lines);
     this.dirty = true;
   }
 
-  // The keyframe whose camera is nearest to a place on the screen, within a few pixels.
+  // The keyframe under the pointer, if one is near.
   pick(clientX: number, clientY: number): Keyframe | null {
-    const box = this.canvas.getBoundingClientRect(), at = new THREE.Vector3();
-    let best: Keyframe | null = null, nearest = 18;
+    const submap = this.state.mainSubmap();
+    let best: Keyframe | null = null, nearest = NEAR_CLICK;
     for (const keyframe of this.state.keyframes.values()) {
-      at.set(...keyframe.pose.t).project(this.eye);
-      if (at.z > 1 || keyframe.submap !== this.mainSubmap()) continue;
-      const distance = Math.hypot(((at.x + 1) / 2) * box.width + box.left - clientX, ((1 - at.y) / 2) * box.height + box.top - clientY);
+      if (keyframe.submap !== submap || vector(keyframe.pose).project(this.eye).z > 1) continue;
+      const [x, y] = this.place(keyframe), distance = Math.hypot(x - clientX, y - clientY);
       if (distance < nearest) [best, nearest] = [keyframe, distance];
     }
     return best;
   }
-  // Where a keyframe is on the screen.
+  // Where a keyframe is on the screen: the middle of its frustum.
   place(keyframe: Keyframe): [number, number] {
-    const box = this.canvas.getBoundingClientRect(), at = new THREE.Vector3(...keyframe.pose.t).project(this.eye);
+    const box = this.canvas.getBoundingClientRect();
+    const at = new THREE.Vector3(0, 0, 0.6 * this.frustumSize()).applyQuaternion(quaternion(keyframe.pose)).add(vector(keyframe.pose)).project(this.eye);
     return [((at.x + 1) / 2) * box.width + box.left, ((1 - at.y) / 2) * box.height + box.top];
   }
 
-  // Looks at all there is, from aside of the path; `gently` leaves an eye alone that somebody moved.
-  fit(gently = false) {
-    if (gently && (this.touched || this.follow)) return;
-    const path: THREE.Vector3[] = [];
+  // Points that stand for all there is: the path, and the surface or what keyframes look at.
+  private extent(): THREE.Vector3[] {
+    const points: THREE.Vector3[] = [];
     for (const frame of this.state.frames) {
       const pose = frame && this.state.locate(frame);
-      if (pose) path.push(new THREE.Vector3(...pose.t));
+      if (pose) points.push(vector(pose));
     }
-    const box = new THREE.Box3().setFromPoints(path);
-    if (box.isEmpty()) return;
-    this.groups.surface.children.forEach((child) => box.expandByObject(child));
-    if (!this.groups.surface.children.length)
+    const inside = this.groups.surface.children[0] as THREE.Mesh | undefined;
+    if (inside) {
+      const places = inside.geometry.getAttribute('position'), step = Math.max(1, Math.floor(places.count / 2000));
+      for (let i = 0; i < places.count; i += step) points.push(new THREE.Vector3().fromBufferAttribute(places, i));
+    } else {
       for (const keyframe of this.state.keyframes.values()) {
-        const ahead = new THREE.Vector3(0, 0, Math.exp(keyframe.logScale)).applyQuaternion(new THREE.Quaternion(...keyframe.pose.q));
-        box.expandByPoint(ahead.add(new THREE.Vector3(...keyframe.pose.t)));
+        for (const [x, y] of [[0, 0], [-0.6, -0.6], [0.6, 0.6], [-0.6, 0.6], [0.6, -0.6]])
+          points.push(new THREE.Vector3(x, y, 1).multiplyScalar(Math.exp(keyframe.logScale)).applyQuaternion(quaternion(keyframe.pose)).add(vector(keyframe.pose)));
       }
-    const sphere = box.getBoundingSphere(new THREE.Sphere()), first = this.state.frames.find((frame) => frame?.pose);
-    const pose = first && this.state.locate(first);
-    const q = pose ? new THREE.Quaternion(...pose.q) : new THREE.Quaternion();
-    const aside = new THREE.Vector3(0.85, -0.45, -0.5).normalize().applyQuaternion(q);
-    this.eye.up.copy(new THREE.Vector3(0, -1, 0).applyQuaternion(q));
-    this.controls.target.copy(sphere.center);
-    this.eye.position.copy(sphere.center).addScaledVector(aside, 2.0 * sphere.radius);
-    this.eye.near = 0.002 * sphere.radius;
-    this.eye.far = 40 * sphere.radius;
+    }
+    return points;
+  }
+
+  // Looks at all there is, from aside of the first camera; `gently` leaves an eye alone that somebody moved.
+  fit(gently = false) {
+    if (gently && (this.touched || this.follow)) return;
+    const points = this.extent(), box = new THREE.Box3().setFromPoints(points);
+    if (box.isEmpty()) return;
+    const first = this.state.frames.find((frame) => frame && this.state.locate(frame)), pose = first && this.state.locate(first);
+    const q = pose ? quaternion(pose) : new THREE.Quaternion();
+    const aside = new THREE.Vector3(0.8, -0.5, -0.45).normalize().applyQuaternion(q), up = new THREE.Vector3(0, -1, 0).applyQuaternion(q);
+    const right = up.clone().cross(aside).normalize(), top = aside.clone().cross(right).normalize();
+    const center = box.getCenter(new THREE.Vector3()), tall = Math.tan((this.eye.fov * Math.PI) / 360) * 0.82, wide = tall * this.eye.aspect;
+    let distance = 1e-3;
+    for (const point of points) {
+      const p = point.sub(center), toEye = p.dot(aside);
+      distance = Math.max(distance, toEye + Math.abs(p.dot(right)) / wide, toEye + Math.abs(p.dot(top)) / tall);
+    }
+    this.eye.up.copy(up);
+    this.controls.target.copy(center);
+    this.eye.position.copy(center).addScaledVector(aside, distance);
+    this.eye.near = 0.002 * distance;
+    this.eye.far = 40 * distance;
     this.eye.updateProjectionMatrix();
     this.controls.update();
     this.dirty = true;
   }
 
+  getEye(): Eye | null {
+    return this.touched ? { position: this.eye.position.toArray(), target: this.controls.target.toArray(), up: this.eye.up.toArray() } : null;
+  }
+  setEye(eye: Eye) {
+    this.fit(); // for its near and far
+    this.touched = true;
+    this.eye.up.fromArray(eye.up);
+    this.eye.position.fromArray(eye.position);
+    this.controls.target.fromArray(eye.target);
+    this.controls.update();
+    this.dirty = true;
+  }
+  letGo() { this.touched = false; }
+
   picture(): string {
-    this.renderer.render(this.scene, this.eye);
+    this.renderer?.render(this.scene, this.eye);
     return this.canvas.toDataURL('image/png');
   }
 }
 
-function setLines(lines: THREE.LineSegments, positions: number[], colors?: number[]) {
+function vector(pose: Pose) { return new THREE.Vector3(...pose.t); }
+function quaternion(pose: Pose) { return new THREE.Quaternion(...pose.q); }
+
+function fatLines(color: number, width: number, vertexColors = false): LineSegments2 {
+  const lines = new LineSegments2(new LineSegmentsGeometry(), new LineMaterial({ color, linewidth: width, vertexColors }));
+  lines.visible = false; // nothing in it yet
+  return lines;
+}
+
+function setFat(lines: LineSegments2, positions: number[], colors?: number[]) {
   lines.geometry.dispose();
-  const geometry = new THREE.BufferGeometry();
-  geometry.setAttribute('position', new THREE.Float32BufferAttribute(positions, 3));
-  if (colors) geometry.setAttribute('color', new THREE.Float32BufferAttribute(colors, 3));
-  lines.geometry = geometry;
+  lines.geometry = new LineSegmentsGeometry();
+  lines.visible = positions.length > 0;
+  if (!lines.visible) return;
+  lines.geometry.setPositions(positions);
+  if (colors) lines.geometry.setColors(colors);
+}
+
+function setThin(lines: THREE.LineSegments, positions: number[]) {
+  lines.geometry.dispose();
+  lines.geometry = new THREE.BufferGeometry().setAttribute('position', new THREE.Float32BufferAttribute(positions, 3));
 }

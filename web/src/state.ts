@@ -2,13 +2,14 @@
 // layout of each item.
 export enum Kind { Info = 1, Status, Frames, Keyframes, Cloud, Edges, Picture, Truth }
 export enum Status { Tracked, Weak, Lost, Relocalised, Skipped }
+export enum Edge { Temporal, Local, Global }
 
 export type Pose = { t: [number, number, number]; q: [number, number, number, number] };
 export type Frame = { index: number; time: number; reference: number; logScale: number; status: Status; keyframe: boolean; pose: Pose | null };
 export type Keyframe = { id: number; frame: number; submap: number; logScale: number; pose: Pose };
 export type Cloud = { width: number; height: number; depth: Float32Array; rgb: Uint8Array };
 export type Camera = { width: number; height: number; fx: number; fy: number; cx: number; cy: number };
-export type Info = { name: string; live: boolean; finished: boolean; surface: boolean; truth_surface: boolean; pictures: boolean; camera?: Camera; remarks: string[]; downloads: string[] };
+export type Info = { name: string; live: boolean; finished: boolean; surface: boolean; truth_surface: boolean; pictures: boolean; features: boolean; camera?: Camera; remarks: string[]; downloads: string[] };
 
 const FRAME_BYTES = 56, FRAMES_PER_ITEM = 128, KEYFRAME_BYTES = 44;
 
@@ -23,7 +24,7 @@ export class State {
   frames: Frame[] = [];
   keyframes = new Map<number, Keyframe>();
   clouds = new Map<number, Cloud>();
-  edges: [number, number, number, number][] = [];
+  edges: [number, number, Edge, number][] = []; // two keyframes, the kind, whether taken back
   picture: { frame: number; width: number; height: number; rgb: Uint8Array } | null = null;
   truth = new Float32Array(0);
 
@@ -73,6 +74,35 @@ export class State {
       const id = view.getInt32(at, true);
       this.keyframes.set(id, { id, frame: view.getInt32(at + 4, true), submap: view.getInt32(at + 8, true), logScale: view.getFloat32(at + 12, true), pose: readPose(view, at + 16) });
     }
+  }
+
+  // The sub-map with the most keyframes: the others have nothing to do with it yet.
+  mainSubmap(): number {
+    const sizes = new Map<number, number>();
+    for (const keyframe of this.keyframes.values()) sizes.set(keyframe.submap, (sizes.get(keyframe.submap) ?? 0) + 1);
+    let best = 0, most = -1;
+    for (const [submap, size] of sizes) if (size > most) [best, most] = [submap, size];
+    return best;
+  }
+
+  // What joins a keyframe to others, loops first.
+  connectionsOf(id: number): { to: Keyframe; kind: Edge }[] {
+    const found: { to: Keyframe; kind: Edge }[] = [];
+    for (const [a, b, kind, removed] of this.edges) {
+      const to = a === id ? this.keyframes.get(b) : b === id ? this.keyframes.get(a) : undefined;
+      if (to && !removed) found.push({ to, kind });
+    }
+    return found.sort((a, b) => b.kind - a.kind || a.to.frame - b.to.frame);
+  }
+
+  // Why this frame was not simply tracked, where the run has said it.
+  reasonOf(frame: Frame): string {
+    let reason = '';
+    for (const [from, text] of (this.status.reasons ?? []) as [number, string][]) {
+      if (from > frame.index) break;
+      reason = text;
+    }
+    return reason;
   }
 
   // Where a frame's camera is by the present map: its keyframe may have moved and grown since.

@@ -42,7 +42,10 @@ void Run(RunOptions options, const ConfigChoice& choice, bool surface, const Vie
   const RunOutcome outcome = RunSequence(options, stop_requested);
   LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
           " keyframes: ", options.output.string());
-  if (surface) AddSurface(options);
+  if (surface) {
+    if (watch != nullptr) watch->OnPhase("fusing the surface");
+    AddSurface(options);
+  }
   if (watch != nullptr && !stop_requested) watch->ShowFinished(options.output, stop_requested);
   if (outcome.interrupted) {
     LogWarning("interrupted: what was placed so far is written");

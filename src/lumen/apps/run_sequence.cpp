@@ -151,6 +151,11 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
   Totals totals;
   Stopwatch watch;
   RunOutcome outcome;
+  const auto refine = [&](auto& slam) {
+    if (!options.refine || stop) return;
+    if (observer != nullptr) observer->OnPhase("refining the map");
+    slam.Refine();
+  };
   const auto conclude = [&](const std::shared_ptr<const MapSnapshot>& map,
                             const std::vector<LoopEvent>& loops,
                             const std::map<KeyframeId, BagOfWords>& words, const StageTimes& times) {
@@ -176,7 +181,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
       progress.Update(recorder.GetCounts().frames, Note(result, recorder, watch.ElapsedMs() / 1000));
     }
     totals.seconds = watch.ElapsedMs() / 1000;
-    if (options.refine && !stop) slam.Refine();
+    refine(slam);
     conclude(slam.Snapshot(), slam.TakeLoopEvents(), slam.Words(), slam.Times());
   } else {
     AsyncSlam* running = nullptr;
@@ -202,7 +207,7 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
     }
     slam.Finish();
     totals.seconds = watch.ElapsedMs() / 1000;
-    if (options.refine && !stop) slam.Refine();
+    refine(slam);
     conclude(slam.Snapshot(), slam.TakeLoopEvents(), slam.Words(), slam.Times());
   }
   progress.Finish();

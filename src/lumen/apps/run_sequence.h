@@ -19,6 +19,8 @@ class RunObserver {
   virtual void OnPicture(const InputFrame& frame) = 0;  // on its way in
   virtual void OnFrame(const FrameResult& result, const PlacedFrame& placed,
                        const std::shared_ptr<const MapSnapshot>& map) = 0;
+  // What goes on after the last frame, in words, with the map as it is before.
+  virtual void OnPhase(const std::string& what) = 0;
 };
 
 struct RunOptions {

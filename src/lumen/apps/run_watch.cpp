@@ -61,6 +61,7 @@ class Watch : public RunWatch {
     if (frame.pose) ++placed_;
     live_->AddFrame(frame, StatusOf(result, *map), map);
   }
+  void OnPhase(const std::string& what) override { live_->SetPhase(what); }
   void ShowFinished(const std::filesystem::path& run, const std::atomic<bool>& stop) override {
     server_.reset();
     live_.reset();

@@ -22,7 +22,7 @@ constexpr int kMostCloudsAtOnce = 12;
 
 LiveView::LiveView(const std::string& name, std::shared_ptr<const View> view, Trajectory truth)
     : name_(name), view_(std::move(view)), truth_(std::move(truth)) {
-  PutInfo(false);
+  PutInfo();
   worker_ = std::thread([this] { Work(); });
 }
 
@@ -35,14 +35,15 @@ LiveView::~LiveView() {
   worker_.join();
 }
 
-void LiveView::PutInfo(bool finished) {
+void LiveView::PutInfo() {
   Json info = Json::MakeObject();
   info["name"] = name_;
-  info["live"] = !finished;
-  info["finished"] = finished;
+  info["live"] = true;
+  info["finished"] = false;
   info["surface"] = false;
   info["truth_surface"] = false;
   info["pictures"] = false;
+  info["features"] = true;
   info["camera"] = CameraToJson(Camera(view_->camera, view_->mask.Width(), view_->mask.Height()));
   info["remarks"] = Json::MakeArray();
   info["downloads"] = Json::MakeArray();
@@ -74,13 +75,13 @@ void LiveView::AddFrame(const ViewFrame& frame, const Json& status, std::shared_
   changed_.notify_one();
 }
 
-void LiveView::Finish(const Json& status, std::shared_ptr<const MapSnapshot> map) {
+void LiveView::SetPhase(const std::string& what) {
   {
     const std::lock_guard lock(mutex_);
-    news_.status = status;
-    news_.map = std::move(map);
+    if (!pending_) news_.first_frame = frames_.size();
+    if (news_.status.IsNull()) news_.status = Json::MakeObject();
+    news_.status["phase"] = what;
     pending_ = true;
-    finished_ = true;
   }
   changed_.notify_one();
 }
@@ -90,18 +91,21 @@ void LiveView::Work() {
     News news;
     std::vector<ViewFrame> frames;
     size_t first = 0;
-    bool finished = false;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return pending_ || stop_; });
       if (stop_) return;
       pending_ = false;
       news = news_;
-      finished = finished_;
       // Only the chunks from the first new frame on are needed.
       first = news.first_frame / kFramesPerItem * kFramesPerItem;
       frames.assign(frames_.begin() + static_cast<std::ptrdiff_t>(std::min(first, frames_.size())),
                     frames_.end());
+    }
+    // Keyframes before the frames that are placed by them.
+    if (news.map != nullptr) {
+      EncodeMap(*news.map);
+      AlignTruthTo(*news.map);
     }
     for (size_t at = 0; at < frames.size(); at += kFramesPerItem) {
       const auto begin = frames.begin() + static_cast<std::ptrdiff_t>(at);
@@ -113,17 +117,13 @@ void LiveView::Work() {
     if (news.picture != nullptr)
       store_.Put(ItemKind::kPicture, 0, EncodePicture(news.picture_frame, *news.picture));
     if (!news.status.IsNull()) store_.Put(ItemKind::kStatus, 0, news.status.Dump());
-    if (news.map != nullptr) {
-      EncodeMap(*news.map);
-      AlignTruthTo(*news.map);
-    }
-    if (finished) PutInfo(true);
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kBetweenUpdates, [this] { return stop_; });
   }
 }
 
 void LiveView::EncodeMap(const MapSnapshot& map) {
+  if (map.version == encoded_version_) return;
   std::vector<ViewKeyframe> keyframes;
   int clouds = 0;
   bool left = false;
@@ -151,6 +151,7 @@ void LiveView::EncodeMap(const MapSnapshot& map) {
   std::vector<ViewEdge> edges;
   for (const MapEdge& edge : map.edges) edges.push_back({edge.first, edge.second, edge.kind});
   store_.Put(ItemKind::kEdges, 0, EdgesToJson(edges).Dump());
+  encoded_version_ = left ? -1 : map.version;
   if (left) {  // the rest next time, even if nothing else comes
     const std::lock_guard lock(mutex_);
     if (!pending_) news_.first_frame = frames_.size();

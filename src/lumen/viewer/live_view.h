@@ -25,7 +25,7 @@ class LiveView {
   // Each may be called from any thread and returns at once. A picture is shown when its frame is added.
   void AddPicture(int64_t frame, const RgbImage& image);
   void AddFrame(const ViewFrame& frame, const Json& status, std::shared_ptr<const MapSnapshot> map);
-  void Finish(const Json& status, std::shared_ptr<const MapSnapshot> map);
+  void SetPhase(const std::string& what);  // what goes on when no frames come any more
 
  private:
   struct News {
@@ -38,7 +38,7 @@ class LiveView {
   void Work();
   void EncodeMap(const MapSnapshot& map);
   void AlignTruthTo(const MapSnapshot& map);
-  void PutInfo(bool finished);
+  void PutInfo();
 
   std::string name_;
   std::shared_ptr<const View> view_;
@@ -52,9 +52,9 @@ class LiveView {
   std::map<int64_t, std::shared_ptr<const RgbImage>> pictures_;  // of frames still on their way
   News news_;
   bool pending_ = false;
-  bool finished_ = false;
   bool stop_ = false;
-  std::map<KeyframeId, Eigen::VectorXd> shown_codes_;  // the worker's alone
+  std::map<KeyframeId, Eigen::VectorXd> shown_codes_;  // this and the next are the worker's alone
+  int64_t encoded_version_ = -1;                       // of the map; -1: there is more to encode
   std::thread worker_;
 };
 

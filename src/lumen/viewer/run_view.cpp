@@ -164,6 +164,7 @@ void RunView::PutInfo() {
   info["surface"] = fs::is_regular_file(run_.path / kSurface);
   info["truth_surface"] = !true_model_.empty();
   info["pictures"] = !input_.empty();
+  info["features"] = !map_ids_.empty();
   if (run_.depth_camera) info["camera"] = CameraToJson(*run_.depth_camera);
   info["remarks"] = Json::MakeArray();
   for (const std::string& remark : remarks_) info["remarks"].Append(remark);
