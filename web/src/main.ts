@@ -39,7 +39,10 @@ function showFrame() {
   const frame = state.frames[position];
   timeline.draw(state, position);
   scene.showFrame(frame);
-  if (!frame) return;
+  if (!frame) {
+    if (state.info && !state.info.live) $('state').textContent = 'no frames';
+    return;
+  }
   const chip = $('state'), live = state.info?.live ?? false;
   chip.dataset.state = chip.textContent = WORDS[frame.status];
   $('reason').textContent = live ? (newest ? [state.status.phase, state.status.reason].filter(Boolean).join(' · ') : '') : state.reasonOf(frame);
@@ -83,7 +86,7 @@ function showDepth(frame: Frame) {
   const canvas = $<HTMLCanvasElement>('depth');
   if (!keyframe || !cloud || !pose || !camera) {
     canvas.getContext('2d')!.clearRect(0, 0, canvas.width, canvas.height);
-    $('depth-text').textContent = frame.pose ? 'its depth is on its way' : 'no depth: the camera is lost here';
+    $('depth-text').textContent = !frame.pose ? 'no depth: the camera is lost here' : state.info?.live ? 'its depth is on its way' : 'there is no depth map for it';
     $('bar-far').textContent = 'far';
     return;
   }

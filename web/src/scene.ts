@@ -333,6 +333,7 @@ export class Scene {
       const pose = frame && this.state.locate(frame);
       if (pose) points.push(vector(pose));
     }
+    for (const keyframe of this.state.keyframes.values()) points.push(vector(keyframe.pose));
     const inside = this.groups.surface.children[0] as THREE.Mesh | undefined;
     if (inside) {
       const places = inside.geometry.getAttribute('position'), step = Math.max(1, Math.floor(places.count / 2000));

@@ -18,6 +18,8 @@ void Announce(const ViewServer& server, const ServerOptions& options) {
     LogWarning("port ", options.port, " is in use: taking ", server.Port());
   if (!HavePage()) LogWarning("this build has no page inside; run ./demo or ./check with Node.js installed");
   std::cout << "view: " << server.Url() << std::endl;
+  if (options.address == "0.0.0.0" || options.address == "::")
+    LogInfo("from other machines: the same address with this machine's name instead of ", options.address);
 }
 
 ViewStatus ToViewStatus(TrackStatus status) {

@@ -16,7 +16,7 @@ namespace {
 constexpr auto kBetweenUpdates = std::chrono::milliseconds(100);
 constexpr double kCodeChange = 0.02;  // of its norm: less cannot be seen
 constexpr size_t kMostWaitingPictures = 64;
-constexpr int kMostCloudsAtOnce = 12;
+constexpr int kMostCloudsAtOnce = 6;  // so that a large map that comes all at once does not crowd out SLAM
 
 }  // namespace
 
