@@ -11,6 +11,7 @@ configure_package_config_file(cmake/LumenConfig.cmake.in ${CMAKE_BINARY_DIR}/Lum
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/LumenConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/LumenConfig.cmake ${CMAKE_BINARY_DIR}/LumenConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Lumen)
+install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lumen/models FILES_MATCHING PATTERN "*.safetensors" PATTERN curves EXCLUDE)
 if(TARGET lumen)
   install(TARGETS lumen RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
