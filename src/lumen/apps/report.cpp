@@ -172,10 +172,12 @@ std::string NameOf(const fs::path& path) {
 // The truth that was named, or the run's own input where that has one.
 std::optional<Truth> FindTruth(const RunFolder& run, const ReportOptions& options) {
   if (!options.truth.empty()) return LoadTruth(options.truth);
-  const Json* input = run.summary.Find("input");
-  if (input == nullptr || !input->IsString() || !fs::exists(input->AsString())) return std::nullopt;
+  const Json* input = run.summary.Find(run_key::kInput);
+  if (input == nullptr || !input->IsString()) return std::nullopt;
+  const fs::path path = input->AsString();
+  if (!fs::is_regular_file(path) && !fs::is_directory(path)) return std::nullopt;  // gone, or a camera
   try {
-    return LoadTruth(input->AsString());
+    return LoadTruth(path);
   } catch (const InputError&) {
     return std::nullopt;  // a video without a truth: nothing is wrong with that
   }
@@ -215,7 +217,7 @@ std::string FormatReport(const fs::path& path, const ReportOptions& options) {
   const RunFolder run = ReadRunFolder(path);
   const std::string name = NameOf(path);
   HtmlPage page(StrCat("Lumen: ", name));
-  const Json* input = run.summary.Find("input");
+  const Json* input = run.summary.Find(run_key::kInput);
   page.Paragraph(StrCat(
       "Dense monocular SLAM of ",
       input != nullptr && input->IsString() ? NameOf(input->AsString()) : "a video",

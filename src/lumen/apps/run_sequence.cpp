@@ -68,7 +68,8 @@ Setup Prepare(const RunOptions& options) {
   Json& summary = setup.summary;
   summary[run_key::kVersion] = Version();
   summary[run_key::kCommit] = Commit();
-  summary["input"] = options.input.string();
+  summary[run_key::kInput] = options.input.string();
+  summary[run_key::kInputOptions] = InputOptionsToJson(options.selection);
   summary["model"] = model_path->filename().string();
   summary["model_hash"] = setup.model.hash;
   summary["vocabulary"] = vocabulary_path ? vocabulary_path->filename().string() : "";

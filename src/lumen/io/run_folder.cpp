@@ -191,4 +191,40 @@ Json CameraToJson(const Camera& camera) {
   return json;
 }
 
+Json InputOptionsToJson(const InputOptions& options) {
+  Json json = Json::MakeObject();
+  const InputOptions plain;
+  // Absolute, since whoever reads it may be elsewhere.
+  if (!options.calibration.empty())
+    json["calibration"] = std::filesystem::absolute(options.calibration).string();
+  if (!options.mask.empty()) json["mask"] = std::filesystem::absolute(options.mask).string();
+  if (options.fov_degrees != plain.fov_degrees) json["fov"] = options.fov_degrees;
+  if (options.fps != plain.fps) json["fps"] = options.fps;
+  if (options.start != plain.start) json["start"] = options.start;
+  if (options.end != plain.end) json["end"] = options.end;
+  if (options.stride != plain.stride) json["stride"] = options.stride;
+  if (options.swap_red_and_blue) json["bgr"] = true;
+  return json;
+}
+
+InputOptions InputOptionsOf(const Json& summary) {
+  InputOptions options;
+  const Json* json = summary.Find(run_key::kInputOptions);
+  if (json == nullptr) return options;
+  const auto find = [&](const char* key, auto kind) {
+    const Json* value = json->Find(key);
+    return value != nullptr && (value->*kind)() ? value : nullptr;
+  };
+  if (const Json* value = find("calibration", &Json::IsString)) options.calibration = value->AsString();
+  if (const Json* value = find("mask", &Json::IsString)) options.mask = value->AsString();
+  if (const Json* value = find("fov", &Json::IsNumber)) options.fov_degrees = value->AsDouble();
+  if (const Json* value = find("fps", &Json::IsNumber)) options.fps = value->AsDouble();
+  if (const Json* value = find("start", &Json::IsInteger)) options.start = value->AsInteger();
+  if (const Json* value = find("end", &Json::IsInteger)) options.end = value->AsInteger();
+  if (const Json* value = find("stride", &Json::IsInteger))
+    options.stride = std::max<int64_t>(1, value->AsInteger());
+  if (const Json* value = find("bgr", &Json::IsBool)) options.swap_red_and_blue = value->AsBool();
+  return options;
+}
+
 }  // namespace lumen

@@ -16,6 +16,7 @@
 #include "lumen/base/json.h"
 #include "lumen/geometry/camera.h"
 #include "lumen/image/image.h"
+#include "lumen/io/frame_source.h"
 #include "lumen/scene/trajectory.h"
 
 namespace lumen {
@@ -40,6 +41,8 @@ inline constexpr const char* kCamera = "camera";           // of the depth maps:
 inline constexpr const char* kVersion = "version";         // "0.1.0"
 inline constexpr const char* kCommit = "commit";           // short hash
 inline constexpr const char* kFinished = "finished";       // true once the run came to its end
+inline constexpr const char* kInput = "input";             // what it was made from
+inline constexpr const char* kInputOptions = "input_options";
 }  // namespace run_key
 
 enum class FrameStatus { kTracked, kWeak, kLost, kRelocalised, kSkipped };
@@ -94,5 +97,10 @@ DepthImage LoadScaledDepth(const std::filesystem::path& path, double depth_scale
 std::vector<RunDepthFile> ListDepthFiles(const std::filesystem::path& folder);
 
 Json CameraToJson(const Camera& camera);  // a pinhole, as summary.json holds it
+
+// How the input was read, so that it can be read again: what differs from the defaults.
+Json InputOptionsToJson(const InputOptions& options);
+// From a summary; the defaults where it says nothing.
+InputOptions InputOptionsOf(const Json& summary);
 
 }  // namespace lumen

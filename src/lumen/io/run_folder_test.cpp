@@ -127,5 +127,27 @@ TEST(RunFolder, StatusNamesRoundTrip) {
     EXPECT_EQ(ParseFrameStatus(FrameStatusName(status)), status);
 }
 
+TEST(RunFolder, HowTheInputWasReadIsKept) {
+  InputOptions options;
+  options.fov_degrees = 77;
+  options.start = 5;
+  options.end = 60;
+  options.stride = 2;
+  options.swap_red_and_blue = true;
+  options.mask = "/somewhere/mask.png";
+  Json summary = Json::MakeObject();
+  summary[run_key::kInputOptions] = InputOptionsToJson(options);
+  const InputOptions read = InputOptionsOf(Json::Parse(summary.Dump()));
+  EXPECT_EQ(read.fov_degrees, 77);
+  EXPECT_EQ(read.start, 5);
+  EXPECT_EQ(read.end, 60);
+  EXPECT_EQ(read.stride, 2);
+  EXPECT_TRUE(read.swap_red_and_blue);
+  EXPECT_EQ(read.mask, options.mask);
+  EXPECT_TRUE(read.calibration.empty());
+  EXPECT_EQ(InputOptionsOf(Json::MakeObject()).end, -1) << "a run that says nothing was read whole";
+  EXPECT_EQ(InputOptionsOf(Json::Parse("{\"input_options\": {\"stride\": 0, \"end\": \"x\"}}")).stride, 1);
+}
+
 }  // namespace
 }  // namespace lumen

@@ -5,7 +5,6 @@
 namespace lumen {
 
 void ItemStore::Put(ItemKind kind, uint32_t id, std::string bytes) {
-  std::function<void()> callback;
   {
     const std::lock_guard lock(mutex_);
     const Key key{static_cast<uint8_t>(kind), id};
@@ -14,9 +13,9 @@ void ItemStore::Put(ItemKind kind, uint32_t id, std::string bytes) {
     if (item.bytes != nullptr) by_version_.erase(item.version);
     item = {kind, id, ++version_, std::make_shared<const std::string>(std::move(bytes))};
     by_version_[version_] = key;
-    callback = callback_;
   }
-  if (callback) callback();
+  const std::lock_guard lock(callback_mutex_);
+  if (callback_) callback_();
 }
 
 uint64_t ItemStore::Version() const {
@@ -40,7 +39,7 @@ ItemStore::Batch ItemStore::Since(uint64_t version, size_t most_bytes) const {
 }
 
 void ItemStore::OnChange(std::function<void()> callback) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(callback_mutex_);
   callback_ = std::move(callback);
 }
 

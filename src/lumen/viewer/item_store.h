@@ -47,7 +47,8 @@ class ItemStore {
   // `most_bytes`.
   Batch Since(uint64_t version, size_t most_bytes) const;
 
-  // Called after every change, from the thread that made it; must be quick. Null: nobody.
+  // Called after every change, from the thread that made it; must be quick. Null: nobody. Once this returns,
+  // the callback before is not being called any more.
   void OnChange(std::function<void()> callback);
 
  private:
@@ -56,6 +57,7 @@ class ItemStore {
   std::map<Key, Item> items_;
   std::map<uint64_t, Key> by_version_;
   uint64_t version_ = 0;
+  std::mutex callback_mutex_;
   std::function<void()> callback_;
 };
 

@@ -72,14 +72,20 @@ RunView::RunView(const fs::path& folder) : run_(ReadRunFolder(folder)), keyframe
   if (!run_.finished) remarks_.emplace_back("the run did not come to its end; this is what there is");
   if (!run_.version.empty() && run_.version != Version())
     remarks_.push_back(StrCat("made by Lumen ", run_.version, ", shown by Lumen ", Version()));
-  const Json* input = run_.summary.Find("input");
-  if (input != nullptr && input->IsString() && fs::exists(input->AsString())) input_ = input->AsString();
+  // Files and folders only: a camera cannot be read twice.
+  const Json* input = run_.summary.Find(run_key::kInput);
+  if (input != nullptr && input->IsString() &&
+      (fs::is_regular_file(input->AsString()) || fs::is_directory(input->AsString())))
+    input_ = input->AsString();
   PutScene();
   PutEdges();
   PutTruth();
+  has_pictures_ = !input_.empty() && run_.depth_camera.has_value();
   PutInfo();
+  const size_t known = remarks_.size();
   PutClouds();
-  if (!input_.empty() && run_.depth_camera) decoder_ = std::thread([this] { DecodePictures(); });
+  if (remarks_.size() > known) PutInfo();
+  if (has_pictures_) decoder_ = std::thread([this] { DecodePictures(); });
 }
 
 RunView::~RunView() {
@@ -144,7 +150,7 @@ void RunView::PutClouds() {
 void RunView::PutTruth() {
   if (input_.empty()) return;
   try {
-    const auto source = OpenInput(input_, {});
+    const auto source = OpenInput(input_, InputOptionsOf(run_.summary));
     if (!source->Info().truth) return;
     const auto map_from_truth = AlignTruth(*source->Info().truth, run_.frames);
     if (!map_from_truth) return;
@@ -163,7 +169,7 @@ void RunView::PutInfo() {
   info["finished"] = run_.finished;
   info["surface"] = fs::is_regular_file(run_.path / kSurface);
   info["truth_surface"] = !true_model_.empty();
-  info["pictures"] = !input_.empty();
+  info["pictures"] = has_pictures_.load();
   info["features"] = !map_ids_.empty();
   if (run_.depth_camera) info["camera"] = CameraToJson(*run_.depth_camera);
   info["remarks"] = Json::MakeArray();
@@ -182,7 +188,7 @@ void RunView::DecodePictures() {
   try {
     const RectifierOptions view{.width = 2 * run_.depth_camera->Width(),
                                 .height = 2 * run_.depth_camera->Height()};
-    InputStream stream(OpenInput(input_, {}), input_, view);
+    InputStream stream(OpenInput(input_, InputOptionsOf(run_.summary)), input_, view);
     const int64_t stride =
         std::max<int64_t>(1, (stream.Info().frame_count + kMostPictures - 1) / kMostPictures);
     while (auto frame = stop_ ? std::nullopt : stream.Next()) {
@@ -193,7 +199,9 @@ void RunView::DecodePictures() {
       if (static_cast<int64_t>(pictures_.size()) > 2 * kMostPictures) return;
     }
   } catch (const InputError&) {
-    // the input cannot be read any more: keyframes have pictures of their own
+    // It cannot be read any more; keyframes have pictures of their own.
+    has_pictures_ = false;
+    PutInfo();
   }
 }
 

@@ -49,6 +49,7 @@ class RunView {
   std::mutex mutex_;  // guards the pictures and the meshes
   std::map<int64_t, std::string> pictures_;
   std::map<std::string, std::string> meshes_;
+  std::atomic<bool> has_pictures_ = false;  // of all frames, not of keyframes alone
   std::atomic<bool> stop_ = false;
   std::thread decoder_;
 };
