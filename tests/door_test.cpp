@@ -6,6 +6,7 @@
 #include "lumen/base/text.h"
 #include "lumen/io/calibration.h"
 #include "lumen/io/png.h"
+#include "lumen/viewer/run_view.h"
 #include "tests/command.h"
 #include "tests/small_run.h"
 
@@ -53,6 +54,84 @@ TEST(Report, AFolderThatIsNoRunIsNamed) {
   const CommandResult result = RunCommand(StrCat("lumen report ", folder.Path().string()));
   EXPECT_EQ(result.code, 2);
   EXPECT_NE(result.err.find("is not a run"), std::string::npos) << result.err;
+}
+
+Json InfoOf(RunView& view) {
+  for (const Item& item : view.Store().Since(0, SIZE_MAX).items)
+    if (item.kind == ItemKind::kInfo) return Json::Parse(*item.bytes);
+  return {};
+}
+
+size_t CountItems(RunView& view, ItemKind kind) {
+  size_t count = 0;
+  for (const Item& item : view.Store().Since(0, SIZE_MAX).items) count += item.kind == kind ? 1 : 0;
+  return count;
+}
+
+TEST(View, AFinishedRunIsAllThere) {
+  const TemporaryFolder folder;
+  RunView view(WriteSmallRun(folder.Path(), {.frames = 48}));
+  EXPECT_TRUE(view.Remarks().empty());
+  const Json info = InfoOf(view);
+  for (const char* what : {"finished", "surface", "truth_surface", "pictures"})
+    EXPECT_TRUE(info.At(what).AsBool()) << what;
+  EXPECT_FALSE(info.At("live").AsBool());
+  EXPECT_EQ(info.At("downloads").AsArray().size(), 3U);
+  EXPECT_EQ(CountItems(view, ItemKind::kCloud), 8U);
+  EXPECT_EQ(CountItems(view, ItemKind::kTruth), 1U);
+  for (const char* path : {"/", "/frame/0.png", "/frame/47.png", "/surface.bin", "/truth.bin",
+                           "/download/surface.ply", "/download/frames.tum"})
+    EXPECT_TRUE(view.Find(path)) << path;
+  EXPECT_EQ(view.Find("/surface.bin")->bytes.substr(0, 4), "MESH");
+}
+
+TEST(View, NothingOfARunIsServedThatIsNotOnTheList) {
+  const TemporaryFolder folder;
+  RunView view(WriteSmallRun(folder.Path(), {.frames = 12}));
+  for (const char* path :
+       {"/download/summary.json", "/download/../sequence/model.ply", "/download/", "/summary.json",
+        "/config.toml", "/frame/../summary.json", "/frame/-1.png", "/frame/99999999999999999999.png",
+        "/features/x.png", "/matches/0/..%2f.json", "/surface.ply", "/run/surface.ply"})
+    EXPECT_FALSE(view.Find(path)) << path;
+}
+
+TEST(View, ARunThatWasBrokenOffShowsWhatThereIs) {
+  const TemporaryFolder folder;
+  const fs::path run = WriteSmallRun(folder.Path(), {.frames = 24, .with_surface = false, .finished = false});
+  fs::remove_all(folder.Path() / "sequence");
+  fs::remove(run / run_file::kEvents);
+  fs::remove_all(run / run_file::kImages);
+  std::ofstream(run / run_file::kDepth / "000006.png") << "not a picture any more";
+  RunView view(run);
+  const Json info = InfoOf(view);
+  for (const char* what : {"finished", "surface", "truth_surface", "pictures", "features"})
+    EXPECT_FALSE(info.At(what).AsBool()) << what;
+  EXPECT_GE(info.At("remarks").AsArray().size(), 2U) << "that it is not whole, and which picture is broken";
+  EXPECT_EQ(CountItems(view, ItemKind::kCloud), 3U);
+  EXPECT_FALSE(view.Find("/surface.bin"));
+  EXPECT_FALSE(view.Find("/frame/3.png"));
+}
+
+TEST(View, ARunOfAnotherVersionIsShownAndSaidToBeOne) {
+  const TemporaryFolder folder;
+  const fs::path run = WriteSmallRun(folder.Path(), {.frames = 12});
+  Json summary = Json::Load(run / run_file::kSummary);
+  summary[run_key::kVersion] = "0.0.1";
+  std::ofstream(run / run_file::kSummary) << summary.Dump();
+  const RunView view(run);
+  ASSERT_EQ(view.Remarks().size(), 1U);
+  EXPECT_NE(view.Remarks()[0].find("0.0.1"), std::string::npos);
+}
+
+TEST(View, AFolderThatIsNoRunAndAnAddressThatIsNoneAreNamed) {
+  const TemporaryFolder folder;
+  const CommandResult result = RunCommand(StrCat("lumen view ", folder.Path().string()));
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("is not a run"), std::string::npos) << result.err;
+  const fs::path run = WriteSmallRun(folder.Path(), {.frames = 12});
+  const CommandResult nowhere = RunCommand(StrCat("lumen view ", run.string(), " --host nowhere"));
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_NE(nowhere.err.find("not an IP address"), std::string::npos) << nowhere.err;
 }
 
 TEST(Calibrate, AGuessIsCalledAGuess) {

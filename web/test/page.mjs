@@ -279,6 +279,22 @@ async function liveRun(browser) {
   await page.close();
 }
 
+// SLAM itself, watched to its end: one address, first live, then the finished run.
+async function watchedRun(browser) {
+  const { child, url } = serve(join(bin, 'lumen'), ['run', join(folder, 'sequence'), '--out', join(folder, 'watched'), '--refine', '--view', '--port', '0']);
+  const page = await openPage(browser, await url);
+  await waitFor(page, () => document.body.dataset.live === 'true' && Number(document.body.dataset.frames) > 5 && Number(document.body.dataset.clouds) > 0);
+  await waitFor(page, () => document.body.dataset.live === 'false' && document.body.dataset.connected === 'true' && document.body.dataset.surface === 'shown');
+  assert.equal(await page.evaluate(() => document.body.dataset.frames), '48');
+  const pixels = await countPixels(page);
+  assert(pixels.tissue > 0.01 * pixels.all && pixels.path > 20, `the run's surface and path are seen: ${JSON.stringify(pixels)}`);
+  assert.equal(await page.locator('#downloads a').count(), 3);
+  await page.close();
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  child.kill('SIGINT');
+  assert.equal(await ended, 0, 'Ctrl-C ends the view, and all is well');
+}
+
 let browser;
 try {
   const playwright = await import('playwright-core').catch(() => skip('playwright-core is not there (npm ci in web/ brings it)'));
@@ -289,6 +305,7 @@ try {
   browser = await launch(playwright.chromium, await url);
   await finishedRun(browser, await url);
   await liveRun(browser);
+  await watchedRun(browser);
   assert.deepEqual(errors, [], 'no errors on the console');
   console.log('the page is as it should be');
 } catch (error) {

@@ -60,8 +60,10 @@ std::string_view TokenIn(std::string_view target) {
   return rest.substr(0, rest.find('&'));
 }
 
-std::string_view CookieToken(std::string_view cookies) {
-  const std::string_view name = "lumen_token=";
+// A cookie belongs to a host, whatever the port; its name tells one server's from another's.
+std::string CookieName(int port) { return StrCat("lumen_token_", port, "="); }
+
+std::string_view CookieToken(std::string_view cookies, const std::string& name) {
   const size_t at = cookies.find(name);
   if (at == std::string_view::npos) return {};
   const std::string_view rest = cookies.substr(at + name.size());
@@ -286,7 +288,7 @@ std::string ViewServer::Impl::Refuse(const Request& request) const {
     if (!ours || host.substr(name.size()) != StrCat(":", port))
       return "this is not the host that was asked for";
   } else if (!SameSecret(TokenIn(View(request.target())), token) &&
-             !SameSecret(CookieToken(View(request[http::field::cookie])), token)) {
+             !SameSecret(CookieToken(View(request[http::field::cookie]), CookieName(port)), token)) {
     return "the address needs its token: open it as lumen printed it";
   }
   const auto origin = request.find(http::field::origin);
@@ -322,7 +324,7 @@ Response ViewServer::Impl::Answer(const Request& request) const {
     response.set(http::field::content_disposition, StrCat("attachment; filename=\"", file->download, "\""));
   if (!token.empty())
     response.set(http::field::set_cookie,
-                 StrCat("lumen_token=", token, "; HttpOnly; SameSite=Strict; Path=/"));
+                 StrCat(CookieName(port), token, "; HttpOnly; SameSite=Strict; Path=/"));
   if (request.method() == http::verb::get) response.body() = std::move(file->bytes);
   return response;
 }

@@ -221,7 +221,11 @@ TEST_F(ServingAll, OtherAddressesNeedTheirToken) {
   const std::string answer = Get("/?token=" + server.Token());
   EXPECT_EQ(Status(answer), "HTTP/1.1 200");
   EXPECT_NE(answer.find("HttpOnly; SameSite=Strict"), std::string::npos);
-  EXPECT_EQ(Status(Get("/hello", "Cookie: lumen_token=" + server.Token() + "\r\n")), "HTTP/1.1 200");
+  const auto with_cookie = [&](int port) {
+    return Status(Get("/hello", StrCat("Cookie: lumen_token_", port, "=", server.Token(), "\r\n")));
+  };
+  EXPECT_EQ(with_cookie(server.Port()), "HTTP/1.1 200");
+  EXPECT_EQ(with_cookie(server.Port() + 1), "HTTP/1.1 403") << "that one is another server's";
   EXPECT_NE(server.Url().find("?token="), std::string::npos);
 }
 
