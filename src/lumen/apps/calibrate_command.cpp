@@ -68,7 +68,8 @@ std::string DrawCalibration(const std::vector<BoardView>& views, const CameraFit
   const double cell_width = width / kCoverageColumns, cell_height = height / kCoverageRows;
   for (int y = 0; y < kCoverageRows; ++y) {
     for (int x = 0; x < kCoverageColumns; ++x) {
-      const bool reached = coverage.counts[static_cast<size_t>(y * kCoverageColumns + x)] > 0;
+      const bool reached =
+          coverage.counts[static_cast<size_t>(y) * kCoverageColumns + static_cast<size_t>(x)] > 0;
       svg.Rect({left + x * cell_width, top + y * cell_height, cell_width, cell_height},
                reached ? "#EAF4FB" : "#CCCCCC", {.color = "#FFFFFF", .width = 1});
     }

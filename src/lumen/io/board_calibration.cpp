@@ -1,6 +1,7 @@
 #include "lumen/io/board_calibration.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
@@ -65,7 +66,7 @@ Coverage ComputeCoverage(const std::vector<BoardView>& views, int width, int hei
           std::clamp(static_cast<int>((uv.x() + 0.5) / width * kCoverageColumns), 0, kCoverageColumns - 1);
       const int y =
           std::clamp(static_cast<int>((uv.y() + 0.5) / height * kCoverageRows), 0, kCoverageRows - 1);
-      ++coverage.counts[static_cast<size_t>(y * kCoverageColumns + x)];
+      ++coverage.counts[static_cast<size_t>(y) * kCoverageColumns + static_cast<size_t>(x)];
     }
   }
   const auto reached =
@@ -88,7 +89,7 @@ std::vector<std::string> JudgeCalibration(const CameraFit& fit, const Coverage& 
                             "°; focal length and distance cannot be told apart"));
   }
   if (fit.rms > kPoorRms)
-    faults.push_back(StrCat("poor fit: corners are off by ", static_cast<int>(10 * fit.rms + 0.5) / 10.0,
+    faults.push_back(StrCat("poor fit: corners are off by ", std::round(10 * fit.rms) / 10,
                             " pixels; is the board flat, and its size right?"));
   return faults;
 }

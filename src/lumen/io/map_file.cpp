@@ -18,10 +18,10 @@ constexpr hsize_t kMaxKeyframes = 100000;
 
 // Ten bits of mantissa, as half precision has: the rest are zeros, which compress to nothing.
 Image<float> RoundToHalf(Image<float> image) {
-  constexpr uint32_t kDropped = 13;
+  constexpr uint32_t dropped = 13;
   for (size_t i = 0; i < image.Size(); ++i) {
     auto bits = std::bit_cast<uint32_t>(image.Data()[i]);
-    bits = (bits + (1U << (kDropped - 1))) & ~((1U << kDropped) - 1);
+    bits = (bits + (1U << (dropped - 1))) & ~((1U << dropped) - 1);
     image.Data()[i] = std::bit_cast<float>(bits);
   }
   return image;
@@ -118,8 +118,8 @@ class MapReader {
     const Hdf5Handle space(H5Dget_space(set.Id()), H5Sclose);
     Shape extents(static_cast<size_t>(std::max(0, H5Sget_simple_extent_ndims(space.Id()))));
     H5Sget_simple_extent_dims(space.Id(), extents.data(), nullptr);
-    constexpr size_t kMost = size_t{1} << 28;
-    if (CountOf(extents) > kMost) throw InputError(path_, StrCat("\"", name, "\" is too large to be true"));
+    constexpr size_t most = size_t{1} << 28;
+    if (CountOf(extents) > most) throw InputError(path_, StrCat("\"", name, "\" is too large to be true"));
     std::vector<T> values(CountOf(extents));
     if (!values.empty() && H5Dread(set.Id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
       throw InputError(path_, StrCat("\"", name, "\" cannot be read"));
