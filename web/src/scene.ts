@@ -201,7 +201,7 @@ export class Scene {
     this.dirty = true;
   }
 
-  private frustumSize() { return Math.min(0.18, Math.max(0.035, 0.018 * this.pathLength)); }
+  private frustumSize() { return Math.min(0.18, Math.max(0.05, 0.018 * this.pathLength)); }
 
   private frustum(pose: Pose, size: number, out: number[]) {
     const camera = this.state.info?.camera;

@@ -8,6 +8,7 @@
 #include "lumen/image/resize.h"
 #include "lumen/io/png.h"
 #include "lumen/io/run_folder.h"
+#include "lumen/viewer/background.h"
 
 namespace lumen {
 
@@ -87,6 +88,7 @@ void LiveView::SetPhase(const std::string& what) {
 }
 
 void LiveView::Work() {
+  StepBack();
   while (true) {
     News news;
     std::vector<ViewFrame> frames;

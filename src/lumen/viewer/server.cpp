@@ -12,6 +12,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
+#include "lumen/viewer/background.h"
 
 namespace lumen {
 
@@ -241,7 +242,10 @@ ViewServer::Impl::Impl(ItemStore& store_in, FindServed find_in, const ServerOpti
       });
     }
   });
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] {
+    StepBack();
+    context_.run();
+  });
 }
 
 ViewServer::Impl::~Impl() {
