@@ -69,24 +69,13 @@ class PredictionWriter {
     }
     SavePng(path("depth"), stored.View());
     SavePng(path("depth_color"), Enlarge(DepthPicture(depth.average, mask_), kEnlargement).View());
-    SavePng(path("features"), Enlarge(features_.Paint(FeatureMap(features), mask_), kEnlargement).View());
+    SavePng(path("features"), Enlarge(features_.Paint(FinestFeatures(features), mask_), kEnlargement).View());
     SavePng(path("descriptors"),
             Enlarge(descriptors_.Paint(features.descriptors, mask_), kEnlargement).View());
     SavePng(path("input"), Enlarge(frame.image, kEnlargement / 2).View());
   }
 
  private:
-  // The map itself, without its gradients.
-  static Image<float> FeatureMap(const FeaturePyramid& features) {
-    const Image<float>& level = features.levels[0].values;
-    const int channels = features.levels[0].FeatureChannels();
-    Image<float> map(level.Width(), level.Height(), channels);
-    for (int y = 0; y < map.Height(); ++y) {
-      for (int x = 0; x < map.Width(); ++x) std::copy_n(level.Pixel(x, y), channels, map.Pixel(x, y));
-    }
-    return map;
-  }
-
   std::filesystem::path folder_;
   Mask mask_;
   ComponentPainter features_, descriptors_;

@@ -9,7 +9,6 @@
 #include "lumen/base/random.h"
 #include "lumen/eval/depth_error.h"
 #include "lumen/eval/statistics.h"
-#include "lumen/factors/pair_alignment.h"
 #include "lumen/image/resize.h"
 #include "lumen/io/input_stream.h"
 #include "lumen/io/rectifier.h"
@@ -21,13 +20,24 @@ namespace lumen {
 
 namespace fs = std::filesystem;
 
+// As training sets it up: train/alignment.h.
+PriorStudyOptions::PriorStudyOptions() {
+  alignment.optimize_scale = alignment.optimize_code = true;
+  alignment.code_joins_late = alignment.relative_code = true;
+  alignment.code_prior_weight = 10;
+  alignment.use_matched_geometry = true;
+  alignment.matched_geometry.weight = 1;
+  alignment.reprojection.weight = 0.3;
+  alignment.feature_metric.relative = true;
+  alignment.feature_metric.robust = 0.02;
+}
+
 namespace {
 
 constexpr double kMatchTolerance = 2;  // px at the maps' size
 constexpr double kAlignedFlow = 1;     // px, mean over the visible pixels
 constexpr double kRoll = 30 * M_PI / 180;
 constexpr int kKeypoints = 256;
-constexpr double kCodeWeight = 1;  // as SLAM's mapping
 constexpr double kEpipolarTolerance = 1.5;
 constexpr int kEpipolarGap = 10;
 
@@ -241,13 +251,8 @@ AlignmentGrade GradeAlignment(const Subject& subject, const StudyFrame& source, 
   problem.source_log_scale =
       std::log(std::max(1e-6, mean_depth(target)) / std::max(1e-6, mean_depth(source)));
   problem.target_keyframe = target.keyframe;
-  PairAlignmentOptions solve;
-  solve.optimize_scale = true;
-  solve.optimize_code = true;
-  solve.use_matched_geometry = true;
-  solve.code_prior_weight = kCodeWeight;
   const PairAlignmentResult result =
-      AlignPair(problem, Rigid3(start.Rotation(), start.Translation() / unit), solve);
+      AlignPair(problem, Rigid3(start.Rotation(), start.Translation() / unit), options.alignment);
   const DepthImage depth = ComputeDepth(source.keyframe->depth, result.source_log_scale, result.source_code);
   AlignmentGrade grade;
   grade.flow_error =

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lumen/base/json.h"
+#include "lumen/factors/pair_alignment.h"
 #include "lumen/loop/vocabulary.h"
 #include "lumen/network/weights.h"
 
@@ -19,8 +20,11 @@ struct PriorStudyOptions {
   double min_start_overlap = 0.4;     // of the random start
   double start_rotation = 0.25;       // radians, up to
   double start_translation = 0.25;    // median depths, up to
+  PairAlignmentOptions alignment;     // as training sets it up
   int threads = 1;
   uint64_t seed = 1;
+
+  PriorStudyOptions();
 };
 
 // Means over subjects under the keys ard_average, threshold_average, ard_gain, alignment_success,

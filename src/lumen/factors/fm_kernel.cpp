@@ -43,7 +43,7 @@ std::optional<SampleMotion> ComputeMotion(const FmProblem& problem, const PairSt
 // √w (F_tgt(uv) − F_src) on one level, and its derivative by the level-0 pixel.
 void LevelResidual(const FmProblem& problem, int sample, int level, const Eigen::Vector2d& uv,
                    Eigen::Ref<Eigen::VectorXd> residual, Eigen::Ref<Eigen::MatrixXd> by_uv) {
-  const Image<float>& map = problem.target->features.levels[static_cast<size_t>(level)].values;
+  const Image<float>& map = problem.TargetFeatures().levels[static_cast<size_t>(level)].values;
   const int channels = map.Channels() / 3;
   const double scale = 1 << level;
   const double root = std::sqrt(problem.level_weights[static_cast<size_t>(level)]);

@@ -16,6 +16,7 @@ inline constexpr int kMaxLevels = 8;
 struct FmProblem {
   const KeyframeSamples* source = nullptr;
   const Frame* target = nullptr;
+  const FeaturePyramid* unpacked = nullptr;  // of a target whose own features are packed
   std::array<double, kMaxLevels> level_weights{};
   int levels = 0;
   bool exact_derivative = false;  // of the bilinear interpolant, instead of sampled central differences
@@ -26,6 +27,8 @@ struct FmProblem {
   // The samples' depths, where no variable moves them (tracking); otherwise empty. Only the tuned kernel
   // looks at it.
   std::span<const double> fixed_depths = {};
+
+  const FeaturePyramid& TargetFeatures() const { return unpacked != nullptr ? *unpacked : target->features; }
 };
 
 struct SampleRange {

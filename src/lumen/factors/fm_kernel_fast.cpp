@@ -47,7 +47,7 @@ struct Contractions {
 
 int MakeLevels(const FmProblem& problem, Level* levels) {
   for (int l = 0; l < problem.levels; ++l) {
-    const Image<float>& map = problem.target->features.levels[static_cast<size_t>(l)].values;
+    const Image<float>& map = problem.TargetFeatures().levels[static_cast<size_t>(l)].values;
     const double inverse_scale = 1.0 / (1 << l);
     const double root = std::sqrt(problem.level_weights[static_cast<size_t>(l)]);
     levels[l] = {map.Data(),
@@ -93,6 +93,7 @@ struct FastProblem {
         finest(problem.source->keyframe->frame->features.levels[0].values.Data()),
         coarse(problem.source->coarse_features.data()),
         pixels(problem.source->pixels.data()),
+        finest_stride_(problem.source->keyframe->frame->features.levels[0].values.Channels()),
         coarse_stride_((problem.source->NumLevels() - 1) * kChannels) {}
 
   void FindAllCells(const WarpBlock& block) {
@@ -100,12 +101,12 @@ struct FastProblem {
       FindCells(block, levels[l].width, levels[l].height, levels[l].inverse_scale, cells[l]);
   }
   const float* Features(int sample, int level) const {
-    return level == 0 ? finest + static_cast<ptrdiff_t>(pixels[sample]) * kStride
+    return level == 0 ? finest + static_cast<ptrdiff_t>(pixels[sample]) * finest_stride_
                       : coarse + static_cast<ptrdiff_t>(sample) * coarse_stride_ + (level - 1) * kChannels;
   }
 
  private:
-  int coarse_stride_;
+  int finest_stride_, coarse_stride_;
 };
 
 template <bool kExact>

@@ -18,16 +18,15 @@ bool AllFinite(const Image<float>& image) {
   return sum == 0;
 }
 
-void SampleCoarseFeatures(const Frame& frame, KeyframeSamples& samples) {
+void SampleCoarseFeatures(const FeaturePyramid& features, int width, KeyframeSamples& samples) {
   const int levels = samples.NumLevels();
   const int channels = samples.FeatureChannels();
-  const int width = frame.view->mask.Width();
   samples.coarse_features.reserve(samples.pixels.size() * static_cast<size_t>((levels - 1) * channels));
   for (const int pixel : samples.pixels) {
     const int x = pixel % width;
     const int y = pixel / width;
     for (int level = 1; level < levels; ++level) {
-      const Image<float>& map = frame.features.levels[static_cast<size_t>(level)].values;
+      const Image<float>& map = features.levels[static_cast<size_t>(level)].values;
       const double scale = 1 << level;
       const auto cell =
           CellAt<double>(AtLevelScale(x, scale), AtLevelScale(y, scale), map.Width(), map.Height());
@@ -64,7 +63,8 @@ void CheckFeatures(const Frame& frame) {
   for (size_t level = 0; level < frame.features.levels.size(); ++level) {
     const Image<float>& map = frame.features.levels[level].values;
     LUMEN_CHECK(map.Width() == mask.Width() >> level && map.Height() == mask.Height() >> level &&
-                    map.Width() >= 2 && map.Height() >= 2 && map.Channels() % 3 == 0,
+                    map.Width() >= 2 && map.Height() >= 2 &&
+                    (frame.features.IsPacked() || map.Channels() % 3 == 0),
                 "feature level ", level, " does not fit the view");
     LUMEN_CHECK(AllFinite(map), "feature level ", level, " holds numbers that are not finite");
   }
@@ -88,7 +88,7 @@ std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr
   CheckFeatures(frame);
   auto samples = std::make_shared<KeyframeSamples>();
   samples->keyframe = keyframe;
-  samples->levels = std::min(most_levels, static_cast<int>(frame.features.levels.size()));
+  samples->levels = std::min(most_levels, frame.features.NumLevels());
   for (const Eigen::Vector2i& pixel : pixels) {
     LUMEN_CHECK(frame.view->mask.Contains(pixel.x(), pixel.y()), "a sample outside the image");
     const Eigen::Vector3d ray = frame.view->camera.RayAtUnitDepth(pixel.x(), pixel.y());
@@ -96,7 +96,15 @@ std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr
     samples->ray_x.push_back(ray.x());
     samples->ray_y.push_back(ray.y());
   }
-  SampleCoarseFeatures(frame, *samples);
+  if (samples->levels > 1) {
+    const int width = frame.view->mask.Width();
+    if (frame.features.IsPacked()) {
+      SampleCoarseFeatures(UnpackFeatures(frame.features, frame.view->mask, samples->levels), width,
+                           *samples);
+    } else {
+      SampleCoarseFeatures(frame.features, width, *samples);
+    }
+  }
   samples->feature_variance = FeatureVariance(*samples);
   return samples;
 }

@@ -15,13 +15,7 @@ DepthImage DepthOf(const Keyframe& keyframe, const KeyframeState& state) {
 // The scene's frames have no descriptors: their features, which are functions of the place, serve.
 Frame WithDescriptors(const Frame& frame) {
   Frame copy = frame;
-  const FeatureLevel& level = frame.features.levels[0];
-  copy.features.descriptors =
-      Image<float>(level.values.Width(), level.values.Height(), level.FeatureChannels());
-  for (int y = 0; y < level.values.Height(); ++y) {
-    for (int x = 0; x < level.values.Width(); ++x)
-      std::copy_n(level.values.Pixel(x, y), level.FeatureChannels(), copy.features.descriptors.Pixel(x, y));
-  }
+  copy.features.descriptors = FinestFeatures(frame.features);
   return copy;
 }
 

@@ -18,6 +18,11 @@ void PairAlignmentOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .help = "weight of SC, where scale is free"});
   visitor.Field("code_prior_weight", code_prior_weight,
                 {.min = 0, .help = "weight of CD, where the code is free"});
+  visitor.Field("relative_code", relative_code, {.help = "weigh codes by the share of the depth they add"});
+  visitor.Field("code_joins_late", code_joins_late,
+                {.help = "hold the code until the finest levels are alone"});
+  visitor.Field("late_scale_weight", late_scale_weight,
+                {.min = 0, .help = "weight of SC when the code joins late"});
   visitor.Field("finest_levels", finest_levels,
                 {.min = 0, .max = kMaxLevels, .help = "finest levels to end with alone; 0: none"});
   visitor.Field("min_overlap", min_overlap,
@@ -53,22 +58,25 @@ Eigen::VectorXd CodeOrZero(const Eigen::VectorXd& code, int size) {
   return code.size() == 0 ? Eigen::VectorXd(Eigen::VectorXd::Zero(size)) : code;
 }
 
-// The variables of the pair, their start in `values`, and the priors of those that are free.
+// The variables of the pair, and the priors of those that are free; they start in `values`, where they are
+// not there already.
 PairVariables MakeVariables(const PairAlignmentProblem& problem, const PairAlignmentOptions& options,
                             PairGraph& graph) {
+  graph.priors.clear();
   DepthVariables source = DepthVariables::Fixed(problem.source_log_scale,
                                                 CodeOrZero(problem.source_code, problem.source->NumBases()));
   if (options.optimize_scale) {
     source.log_scale_key = kScale;
-    graph.values.Insert(kScale, source.log_scale);
+    if (!graph.values.Contains(kScale)) graph.values.Insert(kScale, source.log_scale);
     graph.priors.push_back(
-        std::make_shared<ScaleFactor>(kScale, source.log_scale, options.scale_prior_weight));
+        std::make_shared<ScaleFactor>(kScale, graph.values.LogScale(kScale), options.scale_prior_weight));
   }
   if (options.optimize_code) {
     source.code_key = kCode;
     graph.values.Insert(kCode, source.code);
     const Eigen::VectorXd zero = Eigen::VectorXd::Zero(source.code.size());
-    graph.priors.push_back(std::make_shared<CodeFactor>(kCode, zero, options.code_prior_weight));
+    const double share = options.relative_code ? RelativeBasisSize(*problem.source->keyframe) : 1;
+    graph.priors.push_back(std::make_shared<CodeFactor>(kCode, zero, options.code_prior_weight * share));
   }
   DepthVariables target;
   if (problem.target_keyframe != nullptr) {
@@ -128,20 +136,33 @@ void Judge(const PairAlignmentOptions& options, PairAlignmentResult& result) {
 
 }  // namespace
 
-PairAlignmentResult AlignPair(const PairAlignmentProblem& problem, const Rigid3& initial_target_from_source,
+PairAlignmentResult AlignPair(const PairAlignmentProblem& given, const Rigid3& initial_target_from_source,
                               const PairAlignmentOptions& options) {
-  LUMEN_CHECK(problem.source != nullptr && problem.target != nullptr);
+  LUMEN_CHECK(given.source != nullptr && given.target != nullptr);
+  PairAlignmentProblem problem = given;
+  problem.target = UnpackFrame(given.target);  // once for all iterations
   LUMEN_CHECK(!options.use_matched_geometry || problem.target_keyframe != nullptr,
               "matched geometry needs the target's depth");
   PairGraph graph;
   graph.values.Insert(kPose, initial_target_from_source);
-  const PairVariables variables = MakeVariables(problem, options, graph);
-  graph.match = MakeMatchFactor(problem, variables, options);
+  PairAlignmentOptions first = options;
+  PairAlignmentOptions last = options;
+  const bool late = options.optimize_code && options.code_joins_late && options.finest_levels > 0;
+  if (late) {
+    first.optimize_code = false;
+    last.use_matched_geometry = false;
+    last.scale_prior_weight = options.late_scale_weight;
+  }
+  PairVariables variables = MakeVariables(problem, first, graph);
+  graph.match = MakeMatchFactor(problem, variables, first);
   PairAlignmentResult result;
-  result.solver = Solve(problem, variables, options, kMaxLevels, graph);
+  result.solver = Solve(problem, variables, first, kMaxLevels, graph);
+  if (late) {
+    variables = MakeVariables(problem, last, graph);
+    graph.match = MakeMatchFactor(problem, variables, last);
+  }
   if (options.finest_levels > 0) {
-    result.finest_solver =
-        Solve(problem, variables, options, static_cast<size_t>(options.finest_levels), graph);
+    result.finest_solver = Solve(problem, variables, last, static_cast<size_t>(options.finest_levels), graph);
   }
 
   result.target_from_source = graph.values.Pose(kPose);

@@ -19,6 +19,12 @@ struct PairAlignmentOptions {
   // weak priors (SC, CD) hold scale and code where the data does not.
   double scale_prior_weight = 1e-4;
   double code_prior_weight = 1e-4;
+  bool relative_code = false;  // CD on the share of the depth that codes add, whatever size bases are
+  // The code is held while all levels place the frame, and joins when the finest are alone: from a start that
+  // is far off, a free code explains the wrong place instead of leaving it. RP then takes SMG's place, since
+  // the target's depth is an estimate, too, and the scale stays near where the placing left it.
+  bool code_joins_late = false;
+  double late_scale_weight = 1;
   // After the joint solve over all levels, go on with this many of the finest alone; 0 does not. Coarse
   // levels widen the basin of convergence but bias its bottom, since smoothing and warping do not commute.
   int finest_levels = 1;

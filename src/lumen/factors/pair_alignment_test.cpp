@@ -81,6 +81,52 @@ TEST(FactorPairAlignment, RecoversTheCodeWhereTheTruthLiesInTheSpanOfTheBases) {
   }
 }
 
+TEST(FactorPairAlignment, ACodeThatJoinsLateIsFoundAsWellAndFromFurtherAway) {
+  PairAlignmentOptions options;
+  options.use_matched_geometry = true;
+  options.optimize_scale = options.optimize_code = true;
+  options.feature_metric.relative = true;
+  options.matched_geometry.weight = 1;
+  options.code_prior_weight = 1e-4;
+  options.solver.max_iterations = 100;
+  double late_error = 0;
+  double held_error = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const PairScene scene = MakeCavityScene({.code_size = 1.0, .seed = seed});
+    PairAlignmentProblem problem = MakeProblem(scene, 128, seed);
+    problem.source_code.resize(0);
+    Vector6d off;
+    off << 0.1, -0.08, 0.05, 0.1, 0.12, -0.08;
+    const Rigid3 start = scene.TargetFromSource().Retract(off);
+    options.code_joins_late = true;
+    const auto result = AlignPair(problem, start, options);
+    ASSERT_EQ(result.source_code.size(), scene.source_state.code.size());
+    late_error += (result.source_code - scene.source_state.code).norm() / scene.source_state.code.norm();
+    held_error += 1;  // a code of zero
+    EXPECT_LT(RotationAngle(result.target_from_source.Rotation(), scene.TargetFromSource().Rotation()),
+              1.0 * kDegree)
+        << seed;
+  }
+  EXPECT_LT(late_error, 0.5 * held_error);
+}
+
+TEST(FactorPairAlignment, RelativeCodesDoNotDependOnTheSizeOfTheBases) {
+  const PairScene scene = MakeCavityScene({.code_size = 1.0, .seed = 3});
+  PairAlignmentProblem problem = MakeProblem(scene, 128, 3);
+  problem.source_code.resize(0);
+  PairAlignmentOptions options;
+  options.use_matched_geometry = true;
+  options.optimize_scale = options.optimize_code = options.relative_code = true;
+  options.code_prior_weight = 1;
+  const auto result = AlignPair(problem, Rigid3(), options);
+  Keyframe louder = *scene.samples->keyframe;
+  for (size_t i = 0; i < louder.depth.bases.Size(); ++i) louder.depth.bases.Data()[i] *= 4;
+  problem.source = MakeKeyframeSamples(std::make_shared<const Keyframe>(louder));
+  const auto other = AlignPair(problem, Rigid3(), options);
+  EXPECT_GT(result.source_code.norm(), 0.01);
+  EXPECT_LT((result.source_code - 4 * other.source_code).norm(), 0.02 * result.source_code.norm());
+}
+
 TEST(FactorPairAlignment, CoarseLevelsAloneLeaveABiasThatTheFinestRemoves) {
   const PairScene scene = MakeCavityScene({.seed = 10});
   PairAlignmentOptions joint;
@@ -135,6 +181,35 @@ TEST(FactorPairAlignment, SaysNotConvergedWhenItRunsOutOfIterations) {
   const auto result = AlignPair(MakeProblem(scene, 10, 1), Rigid3(), options);
   EXPECT_EQ(result.status, PairAlignmentStatus::kNotConverged);
   EXPECT_EQ(result.reason, ToString(StopReason::kMaxIterations));
+}
+
+TEST(FactorPairAlignment, PackedKeyframesGiveTheSameResult) {
+  const PairScene scene = MakeCavityScene({.seed = 4});
+  PairAlignmentProblem problem = MakeProblem(scene, 64, 4);
+  PairAlignmentOptions options;
+  options.optimize_scale = true;
+  options.use_matched_geometry = true;
+  const auto whole = AlignPair(problem, Rigid3(), options);
+  const Keyframe packed{PackFrame(scene.samples->keyframe->frame), scene.samples->keyframe->depth};
+  problem.source = MakeKeyframeSamples(std::make_shared<const Keyframe>(packed));
+  problem.target = PackFrame(problem.target);
+  ASSERT_TRUE(problem.target->features.IsPacked());
+  const auto other = AlignPair(problem, Rigid3(), options);
+  EXPECT_EQ((whole.target_from_source.Translation() - other.target_from_source.Translation()).norm(), 0);
+  EXPECT_EQ(whole.source_log_scale, other.source_log_scale);
+  // A factor that meets packed features itself unpacks them.
+  Values values;
+  values.Insert(PoseKey(0), Rigid3());
+  const PairVariables variables = PairVariables::Relative(
+      PoseKey(0),
+      DepthVariables::Fixed(problem.source_log_scale, Eigen::VectorXd::Zero(problem.source->NumBases())), {});
+  for (const bool plain : {false, true}) {
+    FeatureMetricOptions feature;
+    feature.plain = plain;
+    const FeatureMetricFactor a(variables, scene.samples, scene.target->frame, feature);
+    const FeatureMetricFactor b(variables, problem.source, problem.target, feature);
+    EXPECT_EQ(a.Error(values), b.Error(values));
+  }
 }
 
 TEST(FactorPairAlignment, ResultDoesNotDependOnThreads) {

@@ -165,17 +165,6 @@ class MapReader {
   Hdf5Handle file_;
 };
 
-// The feature map itself, without its gradients.
-Image<float> FinestFeatures(const FeaturePyramid& features) {
-  const Image<float>& level = features.levels[0].values;
-  const int channels = features.levels[0].FeatureChannels();
-  Image<float> map(level.Width(), level.Height(), channels);
-  for (int y = 0; y < map.Height(); ++y) {
-    for (int x = 0; x < map.Width(); ++x) std::copy_n(level.Pixel(x, y), channels, map.Pixel(x, y));
-  }
-  return map;
-}
-
 std::string KeyframeGroup(KeyframeId id) { return StrCat("keyframe", id); }
 
 void WriteKeyframe(const MapKeyframe& entry, const std::string& group, MapWriter& writer) {
@@ -205,9 +194,9 @@ MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
   frame->index = number[0];
   frame->view = view;
   frame->image = reader.Picture<uint8_t>(group + "/image", H5T_NATIVE_UINT8);
-  frame->features =
-      MakeFeaturePyramid(reader.Floats(group + "/features", width, height),
-                         reader.Floats(group + "/descriptors", width, height), view->mask, levels);
+  frame->features = PackFeatures(MakeFeaturePyramid(reader.Floats(group + "/features", width, height),
+                                                    reader.Floats(group + "/descriptors", width, height),
+                                                    view->mask, levels));
   Image<float> bases = reader.Floats(group + "/bases", width, height);
   const int num_bases = bases.Channels();
   Image<float> average = reader.Floats(group + "/average_depth", width, height);

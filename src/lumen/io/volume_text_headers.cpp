@@ -208,7 +208,7 @@ Volume LoadMetaImage(const fs::path& path) {
   raw.type = TypeOf(MetaTypes(), Require(header, "elementtype", name), name);
   const std::string* order = first_of({"elementbyteordermsb", "binarydatabyteordermsb"});
   raw.swap_bytes = SwapNeeded(order != nullptr && ToLower(*order) == "true");
-  const std::string& file = Require(header, "elementdatafile", name);
+  const std::string file = Require(header, "elementdatafile", name);
   const bool local = ToLower(file) == "local";
   std::string body = BodyOf(bytes, header, local ? nullptr : &file, path);
   const std::string* packed = header.Find("compresseddata");

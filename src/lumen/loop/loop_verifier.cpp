@@ -43,10 +43,6 @@ PairRegistration LoopVerifier::Register(const LoopSide& query, const LoopSide& r
                       {reference.GetKeyframe().frame.get(), reference_depth}, options_.matching, seed);
 }
 
-double LoopVerifier::InlierRatio(const LoopSide& query, const LoopSide& reference, uint64_t seed) const {
-  return Register(query, reference, seed).InlierRatio();
-}
-
 double LoopVerifier::Agreement(const LoopSide& query, const LoopSide& reference, uint64_t seed) const {
   const DepthImage depth = ComputeDepth(query);
   const DepthImage reference_depth = ComputeDepth(reference);

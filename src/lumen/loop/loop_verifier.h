@@ -53,8 +53,6 @@ class LoopVerifier {
   explicit LoopVerifier(const LoopVerifierOptions& options) : options_(options) {}
   // Source is the query, target the reference. The seed chooses the keypoints.
   PairEvidence Examine(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
-  // The cheap part alone: the share of keypoints that match and agree in space.
-  double InlierRatio(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
   // The share of cycle-checked matches that this pose explains within a few pixels, at the states' depths.
   double Agreement(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
 

@@ -20,6 +20,45 @@ FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptor
   return pyramid;
 }
 
+Image<float> FinestFeatures(const FeaturePyramid& features) {
+  const FeatureLevel& level = features.levels[0];
+  if (!level.has_gradients) return level.values;
+  Image<float> map(level.values.Width(), level.values.Height(), level.FeatureChannels());
+  for (int y = 0; y < map.Height(); ++y) {
+    for (int x = 0; x < map.Width(); ++x)
+      std::copy_n(level.values.Pixel(x, y), map.Channels(), map.Pixel(x, y));
+  }
+  return map;
+}
+
+FeaturePyramid PackFeatures(const FeaturePyramid& features) {
+  if (features.IsPacked() || features.levels.empty()) return features;
+  FeaturePyramid packed;
+  packed.levels.push_back({FinestFeatures(features), false});
+  packed.descriptors = features.descriptors;
+  packed.packed_levels = static_cast<int>(features.levels.size());
+  return packed;
+}
+
+FeaturePyramid UnpackFeatures(const FeaturePyramid& packed, const Mask& mask, int levels) {
+  LUMEN_CHECK(packed.IsPacked() && levels <= packed.packed_levels);
+  return MakeFeaturePyramid(packed.levels[0].values, {}, mask, levels);
+}
+
+std::shared_ptr<const Frame> PackFrame(const std::shared_ptr<const Frame>& frame) {
+  if (frame->features.IsPacked()) return frame;
+  return std::make_shared<const Frame>(
+      Frame{frame->index, frame->time, frame->image, PackFeatures(frame->features), frame->view});
+}
+
+std::shared_ptr<const Frame> UnpackFrame(const std::shared_ptr<const Frame>& frame) {
+  if (!frame->features.IsPacked()) return frame;
+  FeaturePyramid features = UnpackFeatures(frame->features, frame->view->mask, frame->features.packed_levels);
+  features.descriptors = frame->features.descriptors;
+  return std::make_shared<const Frame>(
+      Frame{frame->index, frame->time, frame->image, std::move(features), frame->view});
+}
+
 float DepthBasis::DepthAt(int x, int y, double log_scale, const Eigen::VectorXd& code) const {
   const float* basis = bases.Pixel(x, y);
   double depth = average(x, y);
@@ -65,6 +104,21 @@ std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& inp
   }
   view.eroded_mask = ErodeMask(view.mask, erosion);
   return std::make_shared<const View>(std::move(view));
+}
+
+double RelativeBasisSize(const Keyframe& keyframe) {
+  const Image<float>& bases = keyframe.depth.bases;
+  const Mask& mask = keyframe.frame->view->mask;
+  double sum = 0;
+  int64_t count = 0;
+  for (int y = 0; y < mask.Height(); ++y) {
+    for (int x = 0; x < mask.Width(); ++x) {
+      if (mask(x, y) == 0) continue;
+      for (int i = 0; i < bases.Channels(); ++i) sum += static_cast<double>(bases(x, y, i)) * bases(x, y, i);
+      count += bases.Channels();
+    }
+  }
+  return count == 0 ? 1 : sum / static_cast<double>(count) / keyframe.depth.mean_square;
 }
 
 }  // namespace lumen

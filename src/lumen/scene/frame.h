@@ -24,16 +24,28 @@ struct InputFrame {
 // One level of the feature map F with its spatial derivatives, interleaved per pixel as
 // [F (C) | dF/dx (C) | dF/dy (C)], so that a warped sample reads one run of memory.
 struct FeatureLevel {
-  Image<float> values;  // 3 C channels
-  int FeatureChannels() const { return values.Channels() / 3; }
+  Image<float> values;  // 3 C channels, or C without derivatives
+  bool has_gradients = true;
+  int FeatureChannels() const { return has_gradients ? values.Channels() / 3 : values.Channels(); }
 };
 
 // Dense appearance of a frame: feature map per level (level 0 is the finest, halved each time) and
-// the descriptor map at level 0.
+// the descriptor map at level 0. Packed, as keyframes keep it, it holds the finest map alone, a third of the
+// memory in all: the other levels and the derivatives follow from it, bit for bit.
 struct FeaturePyramid {
   std::vector<FeatureLevel> levels;
   Image<float> descriptors;  // C channels
+  int packed_levels = 0;     // how many levels there were before packing; 0: not packed
+
+  bool IsPacked() const { return packed_levels > 0; }
+  int NumLevels() const { return IsPacked() ? packed_levels : static_cast<int>(levels.size()); }
 };
+
+// The feature map itself at level 0, without derivatives.
+Image<float> FinestFeatures(const FeaturePyramid& features);
+FeaturePyramid PackFeatures(const FeaturePyramid& features);
+// The finest `levels` of a packed pyramid, without descriptors; `mask` as for MakeFeaturePyramid.
+FeaturePyramid UnpackFeatures(const FeaturePyramid& packed, const Mask& mask, int levels);
 
 // Levels with their gradients from a feature map at level 0; `mask` is the video's content there.
 FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptors, const Mask& mask,
@@ -72,10 +84,17 @@ struct Frame {
   std::shared_ptr<const View> view;
 };
 
+// The same frame with packed features, and with all levels ready; the frame itself if it is so already.
+std::shared_ptr<const Frame> PackFrame(const std::shared_ptr<const Frame>& frame);
+std::shared_ptr<const Frame> UnpackFrame(const std::shared_ptr<const Frame>& frame);
+
 struct Keyframe {
   std::shared_ptr<const Frame> frame;
   DepthBasis depth;
 };
+
+// How large the bases are beside the average depth, squared: what a code of one adds, as a share.
+double RelativeBasisSize(const Keyframe& keyframe);
 
 struct KeyframeState {
   Rigid3 world_from_camera;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace lumen {
@@ -26,6 +27,33 @@ TEST(DepthBasis, DepthIsScaleTimesAveragePlusCodedBases) {
 TEST(DepthBasis, CodeOfAnotherLengthBreaksTheContract) {
   const DepthBasis basis = MakeDepthBasis(Image<float>(2, 2), Image<float>(2, 2, 4), Mask(2, 2));
   EXPECT_THROW(ComputeDepth(basis, 0, Eigen::VectorXd::Zero(3)), ContractError);
+}
+
+TEST(FeaturePyramid, PackedAndUnpackedItIsTheSameBitForBit) {
+  Image<float> features(16, 16, 5);
+  Image<float> descriptors(16, 16, 3);
+  for (size_t i = 0; i < features.Size(); ++i) features.Data()[i] = std::sin(0.37F * static_cast<float>(i));
+  for (size_t i = 0; i < descriptors.Size(); ++i)
+    descriptors.Data()[i] = std::cos(0.11F * static_cast<float>(i));
+  Mask mask(16, 16, 1, 255);
+  for (int x = 0; x < 16; ++x) mask(x, 0) = mask(3, x) = 0;
+  const FeaturePyramid whole = MakeFeaturePyramid(features, descriptors, mask, 3);
+  const FeaturePyramid packed = PackFeatures(whole);
+  EXPECT_TRUE(packed.IsPacked());
+  EXPECT_EQ(packed.NumLevels(), 3);
+  ASSERT_EQ(packed.levels.size(), 1U);
+  EXPECT_EQ(packed.levels[0].FeatureChannels(), 5);
+  EXPECT_EQ(packed.levels[0].values.Channels(), 5);
+  const FeaturePyramid back = UnpackFeatures(packed, mask, 3);
+  ASSERT_EQ(back.levels.size(), 3U);
+  for (size_t l = 0; l < 3; ++l) {
+    const Image<float>& a = whole.levels[l].values;
+    const Image<float>& b = back.levels[l].values;
+    ASSERT_EQ(a.Size(), b.Size());
+    EXPECT_TRUE(std::equal(a.Data(), a.Data() + a.Size(), b.Data())) << l;
+  }
+  EXPECT_THROW(UnpackFeatures(packed, mask, 4), ContractError);
+  EXPECT_THROW(UnpackFeatures(whole, mask, 1), ContractError);
 }
 
 TEST(View, HasHalfTheCameraAndOnlyWholeContent) {

@@ -3,8 +3,6 @@
 // Submit wait (a recording) or TrySubmit drop (a live camera).
 #pragma once
 
-#include <atomic>
-
 #include "lumen/base/worker.h"
 #include "lumen/slam/slam.h"
 

@@ -73,7 +73,7 @@ MapSnapshot FrontEnd::Overlay(const MapSnapshot& published) {
 }
 
 TrackResult FrontEnd::Place(const LiveFrame& live, const MapSnapshot& map, const BagOfWords& words) {
-  if (!IsLost()) return tracker_.Track(live, map, reference_, RecentMotion(frames_, map));
+  if (!lost_) return tracker_.Track(live, map, reference_, RecentMotion(frames_, map));
   std::vector<KeyframeId> places{reference_};
   for (const PlaceScore& place :
        ask_places_(words, static_cast<size_t>(options_.relocalisation.candidates))) {
@@ -104,7 +104,7 @@ KeyframeRequest FrontEnd::StartMap(const LiveFrame& live, const DepthBasis& basi
   request.id = next_id_++;
   request.submap = submaps_++;
   request.log_scale = UnitLogScale(basis, live.frame->view->eroded_mask);
-  request.keyframe = std::make_shared<Keyframe>(Keyframe{live.frame, basis});
+  request.keyframe = std::make_shared<Keyframe>(Keyframe{PackFrame(live.frame), basis});
   request.words = std::move(words);
   step.result.track = {};
   step.result.track.status = TrackStatus::kStarted;
@@ -179,7 +179,7 @@ KeyframeRequest FrontEnd::MakeRequest(const LiveFrame& live, const MapSnapshot& 
                                        *live.frame->view, tracked.camera_from_reference)
                           .value_or(reference.state.log_scale);
   request.connections = ChooseConnections(live, map, tracked);
-  request.keyframe = std::make_shared<Keyframe>(Keyframe{live.frame, std::move(basis)});
+  request.keyframe = std::make_shared<Keyframe>(Keyframe{PackFrame(live.frame), std::move(basis)});
   request.words = std::move(words);
   return request;
 }

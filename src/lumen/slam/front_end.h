@@ -50,7 +50,6 @@ class FrontEnd {
  private:
   MapSnapshot Overlay(const MapSnapshot& published);
   TrackResult Place(const LiveFrame& live, const MapSnapshot& map, const BagOfWords& words);
-  bool IsLost() const { return lost_; }
   KeyframeRequest StartMap(const LiveFrame& live, const DepthBasis& basis, BagOfWords words, Step& step);
   KeyframeRequest MakeRequest(const LiveFrame& live, const MapSnapshot& map, const TrackResult& tracked,
                               DepthBasis basis, BagOfWords words);

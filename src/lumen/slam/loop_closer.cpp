@@ -19,10 +19,6 @@ constexpr int kSettling = 8;  // mapping steps after a loop was taken out
 
 PoseScale PlaceOf(const KeyframeState& state) { return {state.world_from_camera, state.log_scale}; }
 
-double MeanDepth(const MapKeyframe& keyframe) {
-  return std::exp(keyframe.state.log_scale) * std::sqrt(keyframe.keyframe->depth.mean_square);
-}
-
 // The similarity that takes a keyframe from one place (and scale) to another.
 Sim3 Correction(const PoseScale& from, const PoseScale& to) {
   const double scale = std::exp(to.log_scale - from.log_scale);

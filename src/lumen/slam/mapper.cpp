@@ -14,22 +14,6 @@ SmootherOptions WithThreads(SmootherOptions options, int threads) {
   return options;
 }
 
-// How large the bases are beside the average depth, squared: what a code of one adds, as a share.
-double RelativeSize(const Keyframe& keyframe) {
-  const Image<float>& bases = keyframe.depth.bases;
-  const Mask& mask = keyframe.frame->view->mask;
-  double sum = 0;
-  int64_t count = 0;
-  for (int y = 0; y < mask.Height(); ++y) {
-    for (int x = 0; x < mask.Width(); ++x) {
-      if (mask(x, y) == 0) continue;
-      for (int i = 0; i < bases.Channels(); ++i) sum += static_cast<double>(bases(x, y, i)) * bases(x, y, i);
-      count += bases.Channels();
-    }
-  }
-  return count == 0 ? 1 : sum / static_cast<double>(count) / keyframe.depth.mean_square;
-}
-
 }  // namespace
 
 Mapper::Mapper(const MappingOptions& options, int threads)
@@ -63,7 +47,7 @@ void Mapper::Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, Keyfra
   change_.new_values.Insert(LogScaleKey(id), state.log_scale);
   change_.new_values.Insert(CodeKey(id), state.code);
   AddFactor(std::make_shared<CodeFactor>(CodeKey(id), Eigen::VectorXd::Zero(bases),
-                                         options_.code_weight * RelativeSize(*keyframe)),
+                                         options_.code_weight * RelativeBasisSize(*keyframe)),
             nullptr);
   const auto pixels =
       SampleKeypoints(keyframe->frame->view->eroded_mask, options_.samples, static_cast<uint64_t>(id) + 1);

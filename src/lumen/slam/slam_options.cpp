@@ -108,8 +108,6 @@ void LoopOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 1, .help = "share of matches a loop's pose must go on explaining"});
   visitor.Field("min_supports", min_supports,
                 {.min = 0, .max = 10, .help = "neighbours of the candidate that must tell the same"});
-  visitor.Field("max_jump", max_jump,
-                {.min = 0, .help = "correction that is not believed, as a share of the path between"});
 }
 
 void RelocalisationOptions::Describe(ConfigVisitor& visitor) {

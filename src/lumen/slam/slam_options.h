@@ -78,7 +78,6 @@ struct LoopOptions {
   int probation = 10;           // keyframes during which a loop must hold its own
   double min_agreement = 0.15;  // share of a loop's matches its pose must still explain
   int min_supports = 1;         // neighbours of the candidate that must tell the same, where there are any
-  double max_jump = 0.35;       // of the path between: a loop that moves the camera further is not believed
 
   void Describe(ConfigVisitor& visitor);
 };

@@ -15,10 +15,6 @@ constexpr size_t kPrepared = 4;  // references kept ready
 constexpr double kExplainedPixels = 3;
 constexpr double kMismatchCap = 20;  // pixels beyond which a match is simply wrong
 
-double MeanDepth(const MapKeyframe& keyframe) {
-  return std::exp(keyframe.state.log_scale) * std::sqrt(keyframe.keyframe->depth.mean_square);
-}
-
 // Reprojection error of a match, capped; the cap where the point lies behind.
 double Mismatch(const Match& match, ImageView<const float> depth, const PinholeCamera& from,
                 const PinholeCamera& to, const Rigid3& to_from_from) {
@@ -75,6 +71,10 @@ std::string FindImageFault(const RgbImage& image, const TrackingOptions& options
   if (static_cast<double>(saturated) > options.bright_share * static_cast<double>(std::max<int64_t>(1, lit)))
     return "the picture is over-exposed";
   return "";
+}
+
+double MeanDepth(const MapKeyframe& keyframe) {
+  return std::exp(keyframe.state.log_scale) * std::sqrt(keyframe.keyframe->depth.mean_square);
 }
 
 double PoseDistance(const MapKeyframe& keyframe, const Rigid3& world_from_camera) {

@@ -88,6 +88,8 @@ class Tracker {
 // The keyframe nearest to a pose among those of a sub-map, by distance in mean depths plus the angle
 // between the optical axes.
 KeyframeId FindClosestKeyframe(const MapSnapshot& map, const Rigid3& world_from_camera, int submap);
+// What distances near a keyframe are measured in: the root mean square of its average depth, in map units.
+double MeanDepth(const MapKeyframe& keyframe);
 double PoseDistance(const MapKeyframe& keyframe, const Rigid3& world_from_camera);
 
 }  // namespace lumen

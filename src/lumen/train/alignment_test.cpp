@@ -138,6 +138,7 @@ AlignmentProblem ToProblem(const TestPair& pair) {
   problem.match_bases = SampleMaps(ToMaps(pair.source->depth.bases), keypoints);
   problem.match_rays = SampleMaps(rays, keypoints);
   problem.match_points = SampleMaps(ToMaps(pair.target->depth.average), places) * SampleMaps(rays, places);
+  problem.match_pixels = places;
   problem.match_weight = torch::ones({1, matches}, torch::kDouble);
   problem.mean_square = torch::full({1}, static_cast<double>(pair.source->depth.mean_square), torch::kDouble);
   problem.scale_goal = torch::zeros({1}, torch::kDouble);
@@ -158,6 +159,8 @@ AlignmentState ToState(const TestPair& pair) {
 AlignmentOptions TestOptions() {
   AlignmentOptions options;
   options.level_weights = {10, 9};
+  options.robust = 0;
+  options.relative = options.relative_code = false;
   options.geometry_weight = options.matched_weight = options.scale_prior_weight = options.code_prior_weight =
       0;
   return options;
@@ -216,6 +219,20 @@ TEST(Alignment, FeatureMetricFactorIsTheFactorsRoomsOwn) {
                                                                    pair.target->frame, options)});
 }
 
+TEST(Alignment, RobustFeatureMetricInItsOwnVarianceIsTheFactorsRoomsOwn) {
+  const TestPair pair = MakeTestPair();
+  FeatureMetricOptions options;
+  options.level_weights = {10, 9};
+  options.plain = true;
+  options.robust = 0.05;
+  options.relative = true;
+  AlignmentOptions own = TestOptions();
+  own.robust = 0.05;
+  own.relative = true;
+  ExpectSame(own, {std::make_shared<FeatureMetricFactor>(TestVariables(pair), pair.samples,
+                                                         pair.target->frame, options)});
+}
+
 TEST(Alignment, GeometricConsistencyFactorIsTheFactorsRoomsOwn) {
   const TestPair pair = MakeTestPair();
   AlignmentOptions options = TestOptions();
@@ -236,6 +253,15 @@ TEST(Alignment, MatchedGeometryFactorIsTheFactorsRoomsOwn) {
                                                                pair.matches)});
 }
 
+TEST(Alignment, ReprojectionFactorIsTheFactorsRoomsOwn) {
+  const TestPair pair = MakeTestPair();
+  AlignmentOptions options = TestOptions();
+  options.level_weights = {1e-12, 1e-12};
+  options.reprojection_weight = 0.1;
+  ExpectSame(options, {std::make_shared<ReprojectionFactor>(TestVariables(pair), pair.source, pair.view,
+                                                            pair.matches)});
+}
+
 TEST(Alignment, PriorsAreTheFactorsRoomsOwn) {
   AlignmentOptions options = TestOptions();
   options.level_weights = {1e-12, 1e-12};
@@ -243,6 +269,43 @@ TEST(Alignment, PriorsAreTheFactorsRoomsOwn) {
   options.code_prior_weight = 0.7;
   ExpectSame(options, {std::make_shared<ScaleFactor>(LogScaleKey(0), 0.0, 0.3),
                        std::make_shared<CodeFactor>(CodeKey(0), Eigen::VectorXd::Zero(kBases), 0.7)});
+}
+
+TEST(Alignment, ACodeThatIsHeldStaysAndTheRestIsTheSameSystem) {
+  const TestPair pair = MakeTestPair();
+  AlignmentOptions options;
+  options.level_weights = {10, 9};
+  const AlignmentSystem whole = LinearizeAlignment(ToProblem(pair), ToState(pair), options);
+  options.code_is_free = false;
+  const AlignmentSystem held = LinearizeAlignment(ToProblem(pair), ToState(pair), options);
+  ASSERT_EQ(held.b.size(1), 7);
+  EXPECT_LT((whole.H.slice(1, 0, 7).slice(2, 0, 7) - held.H).abs().max().item<double>(), 1e-12);
+  EXPECT_LT((whole.b.slice(1, 0, 7) - held.b).abs().max().item<double>(), 1e-12);
+  torch::NoGradGuard no_grad;
+  const AlignmentResult result = AlignPairs(ToProblem(pair), ToState(pair), options);
+  EXPECT_EQ((result.state.code - ToState(pair).code).abs().max().item<double>(), 0);
+  EXPECT_GT(result.accepted.item<double>(), 0);
+}
+
+TEST(Alignment, FeaturesAndBasesMayBeOfAnySize) {
+  const TestPair pair = MakeTestPair();
+  torch::NoGradGuard no_grad;
+  AlignmentOptions options;
+  options.level_weights = {10, 9};
+  const AlignmentProblem problem = ToProblem(pair);
+  AlignmentProblem louder = problem;
+  for (auto* levels : {&louder.source_features, &louder.target_features}) {
+    for (torch::Tensor& level : *levels) level = 7 * level;
+  }
+  louder.bases = 3 * problem.bases;
+  louder.match_bases = 3 * problem.match_bases;
+  AlignmentState start = ToState(pair);
+  start.code.zero_();
+  const AlignmentState a = AlignPairs(problem, start, options).state;
+  const AlignmentState b = AlignPairs(louder, start, options).state;
+  EXPECT_LT((a.translation - b.translation).abs().max().item<double>(), 1e-6);
+  EXPECT_LT((a.code - 3 * b.code).abs().max().item<double>(), 1e-6);
+  EXPECT_GT(a.code.abs().max().item<double>(), 1e-3);
 }
 
 TEST(Alignment, RetractsAsRigid3Does) {
@@ -371,7 +434,7 @@ TEST(Alignment, PairsSideBySideDoNotDisturbEachOther) {
   for (torch::Tensor* tensor :
        {&two.average, &two.bases, &two.match_average, &two.match_bases, &two.rays, &two.weight, &two.camera,
         &two.target_mask, &two.target_depth, &two.target_known, &two.match_rays, &two.match_points,
-        &two.match_weight, &two.mean_square, &two.scale_goal})
+        &two.match_pixels, &two.match_weight, &two.mean_square, &two.scale_goal})
     *tensor = twice(*tensor);
   for (auto* levels : {&two.source_features, &two.target_features}) {
     for (torch::Tensor& level : *levels) level = twice(level);

@@ -136,6 +136,8 @@ void LossOptions::Describe(ConfigVisitor& visitor) {
                  .max = 1,
                  .help = "share of the mean log ratio that is forgiven; -1 is the paper's formula"});
   visitor.Field("depth_weight", depth_weight, {.min = 0, .help = "scale-invariant depth"});
+  visitor.Field("aligned_weight", aligned_weight,
+                {.min = 0, .help = "scale-invariant depth after the alignment"});
   visitor.Field("span_weight", span_weight, {.min = 0, .help = "depth error that the bases cannot express"});
   visitor.Field("response_weight", response_weight, {.min = 0, .help = "relative response of descriptors"});
   visitor.Field("map_weight", map_weight,
@@ -161,6 +163,9 @@ void LossOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 3, .unit = "median depth", .help = "random start, up to"});
   visitor.Field("cycle_distance", cycle_distance,
                 {.min = 0, .max = 100, .unit = "px", .help = "of matches for the alignment"});
+  visitor.Field("joint_features", joint_features,
+                {.help = "stage 2 teaches the feature map through the alignment, too"});
+  visitor.Field("true_target", true_target, {.help = "align to the target's true depth, not its estimate"});
 }
 
 PriorNetworks::PriorNetworks(const Model& model, const torch::Device& device)
@@ -273,6 +278,20 @@ std::pair<torch::Tensor, torch::Tensor> MatchMaps(const PairMaps& maps, const to
   return {there, kept};
 }
 
+namespace {
+
+// The target's average depth at its true size, as a keyframe that was placed before would have it.
+torch::Tensor EstimatedTarget(const PairMaps& maps, const PairBatch& batch) {
+  const torch::Tensor known =
+      (batch.target_depth.gt(0) * maps.target_average.gt(0)).to(torch::kFloat) * maps.target_mask;
+  const torch::Tensor ratio =
+      torch::log(batch.target_depth.clamp_min(1e-4)) - torch::log(maps.target_average.clamp_min(1e-4));
+  const torch::Tensor mean = (ratio * known).flatten(1).sum(1) / known.flatten(1).sum(1).clamp_min(1);
+  return maps.target_average * torch::exp(mean).view({-1, 1, 1, 1}) * maps.target_mask;
+}
+
+}  // namespace
+
 AlignmentProblem MakeAlignmentProblem(const PairMaps& maps, const PairBatch& batch,
                                       const LossOptions& options, int levels) {
   const auto width = maps.average.size(3);
@@ -297,13 +316,16 @@ AlignmentProblem MakeAlignmentProblem(const PairMaps& maps, const PairBatch& bat
   problem.target_mask = maps.target_mask;
   {
     torch::NoGradGuard no_grad;
-    problem.target_known = batch.target_depth.gt(0).to(torch::kFloat) * maps.target_mask;
-    problem.target_depth = WithGradients(batch.target_depth, problem.target_known);
+    const torch::Tensor target_depth =
+        options.true_target ? batch.target_depth : EstimatedTarget(maps, batch);
+    problem.target_known = target_depth.gt(0).to(torch::kFloat) * maps.target_mask;
+    problem.target_depth = WithGradients(target_depth, problem.target_known);
     const auto [keypoints, usable] = DrawPixels(inner, options.keypoints);
     const auto [places, kept] = MatchMaps(maps, keypoints, options.cycle_distance);
-    const torch::Tensor depth = SampleMaps(batch.target_depth, places);
+    const torch::Tensor depth = SampleMaps(target_depth, places);
     problem.match_weight = usable * kept * depth.squeeze(2).gt(0).to(torch::kFloat);
     problem.match_points = depth * SampleMaps(rays, places);
+    problem.match_pixels = places;
     problem.match_rays = SampleMaps(rays, keypoints);
     const torch::Tensor square = (maps.average.square() * maps.source_mask).flatten(1).sum(1);
     problem.mean_square = square / maps.source_mask.flatten(1).sum(1).clamp_min(1);
@@ -407,12 +429,32 @@ torch::Tensor ComputeFlowError(const PairBatch& batch, const torch::Tensor& dept
          valid.sum(1).clamp_min(1);
 }
 
+namespace {
+
+// 1 for pairs that are about right when the shaping begins: (B).
+torch::Tensor PlacedPairs(const PairBatch& batch, const PairMaps& maps, const AlignmentResult& result,
+                          const AlignmentOptions& alignment) {
+  constexpr double kPlaced = 2;  // px
+  torch::NoGradGuard no_grad;
+  const int last = std::clamp(alignment.placing_iterations - 1, 0, static_cast<int>(result.steps.size()) - 1);
+  const AlignmentState& state = result.steps[static_cast<size_t>(last)];
+  return ComputeFlowError(batch, ComposeDepth(maps.average, maps.bases, state), state)
+      .lt(kPlaced)
+      .to(torch::kFloat);
+}
+
+}  // namespace
+
 JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discriminator, const PairBatch& batch,
                                const LossOptions& options, const AlignmentOptions& alignment) {
   JointOutput output;
   LossTerms& losses = output.losses;
   const FeatureMaps features = RunFeatureNetwork(networks, batch);
-  const PairMaps maps = TurnBack(RunDepthNetwork(networks, batch), features, batch);
+  PairMaps maps = TurnBack(RunDepthNetwork(networks, batch), features, batch);
+  if (!options.joint_features) {
+    maps.source_map = maps.source_map.detach();
+    maps.target_map = maps.target_map.detach();
+  }
   const int levels = static_cast<int>(alignment.level_weights.size());
   AlignmentProblem problem = MakeAlignmentProblem(maps, batch, options, levels);
   const AlignmentState start = DrawStart(maps, batch, options);
@@ -430,21 +472,18 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
   losses.Add("depth", options.depth_weight,
              0.375 * depth_loss(maps.average, batch.source_depth, valid) +
                  0.25 * depth_loss(maps.target_average, target_truth, target_valid));
-  losses.Add("aligned", 0.375 * options.depth_weight,
-             ScaleInvariantLoss(final_depth.clamp_min(kLeastFinalDepth), batch.source_depth, valid, 1.0));
+  // A pair that was not placed teaches nothing about shape.
+  const torch::Tensor placed = PlacedPairs(batch, maps, result, alignment).view({-1, 1, 1, 1});
+  losses.Add(
+      "aligned", options.aligned_weight,
+      ScaleInvariantLoss(final_depth.clamp_min(kLeastFinalDepth), batch.source_depth, valid * placed, 1.0));
   losses.Add("span", 0.25 * options.span_weight,
              BasisSpanLoss(maps.average, maps.bases, batch.source_depth, valid));
   losses.Add("decorrelation", options.decorrelation_weight, DecorrelationLoss(maps.bases, valid));
 
   const TrueWarp truth = WarpByTruth(batch);
-  const auto flow_loss = [&](const torch::Tensor& depth, const AlignmentState& state) {
-    return FlowLossOf(batch, truth, maps.source_mask, depth, state);
-  };
-  // Half way as well: a solve that ends well should be on its way by then.
-  const AlignmentState& middle = result.steps[result.steps.size() / 2];
   losses.Add("flow", options.flow_weight,
-             0.7 * flow_loss(final_depth, result.state) +
-                 0.3 * flow_loss(ComposeDepth(maps.average, maps.bases, middle), middle));
+             FlowLossOf(batch, truth, maps.source_mask * placed, final_depth, result.state));
 
   AddFeatureLosses(features, batch, options, losses);
 

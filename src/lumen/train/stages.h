@@ -13,16 +13,18 @@ namespace lumen {
 struct LossOptions {
   double depth_share = 0.85;  // see ScaleInvariantLoss
   double depth_weight = 20, span_weight = 20, response_weight = 4, map_weight = 1, histogram_weight = 4;
-  double flow_weight = 10, adversarial_weight = 1, decorrelation_weight = 2.5;
+  double aligned_weight = 40, flow_weight = 20, adversarial_weight = 1, decorrelation_weight = 2.5;
   double descriptor_sigma = 30, map_sigma = 10;
   int keypoints = 256;
   int histogram_pixels = 512, histogram_bins = 100;
   double histogram_margin = 0.3;
   // Stage 2.
   int samples = 1024;
-  double start_rotation = 0.25;     // radians, up to
-  double start_translation = 0.25;  // of the source's median depth, up to
+  double start_rotation = 0.2;     // radians, up to
+  double start_translation = 0.2;  // of the source's median depth, up to
   double cycle_distance = 2;
+  bool joint_features = false;  // the alignment teaches the feature map, too; see docs/decisions.md
+  bool true_target = false;     // SMG and GC meet the target's true depth instead of its estimated one
 
   void Describe(ConfigVisitor& visitor);
 };

@@ -150,7 +150,6 @@ class Training {
   void Step();
   void StepSeparate(double rate);
   void StepJoint(double rate, double in_stage);
-  void ScaleFeatureMap();
   void Record(const LossTerms& losses);
   void WriteLog();
   void RunValidation();
@@ -246,7 +245,7 @@ void Training::StepSeparate(double rate) {
   const LossTerms losses = ComputeSeparateLosses(networks_, batch, options_.losses);
   losses.Total().backward();
   optimizer_.Step(rate, options_.clip_norm);
-  Record(losses);
+  if (progress_.first_stage) Record(losses);
 }
 
 void Training::StepJoint(double rate, double in_stage) {
@@ -258,8 +257,6 @@ void Training::StepJoint(double rate, double in_stage) {
   const PairBatch batch = store_.Draw(options_.joint_batch, augmentation, random);
   optimizer_.ZeroGradient();
   LossOptions losses = options_.losses;
-  // The map's response is asked as sharply as before it was scaled.
-  losses.map_sigma /= options_.joint_map_share * options_.joint_map_share;
   const double reach = std::min(1.0, options_.easy_start + 2 * (1 - options_.easy_start) * in_stage);
   losses.start_rotation *= reach;
   losses.start_translation *= reach;
@@ -277,15 +274,6 @@ void Training::StepJoint(double rate, double in_stage) {
   Record(output.losses);
 }
 
-// A map sharp enough to be told apart is too loud to be aligned by: its noise drowns matches and priors. It
-// is turned down once, and learns its own loudness from there.
-void Training::ScaleFeatureMap() {
-  torch::NoGradGuard no_grad;
-  for (auto& named : networks_.feature->named_parameters()) {
-    if (named.key().rfind("map_2_conv2", 0) == 0) named.value().mul_(options_.joint_map_share);
-  }
-}
-
 void Training::Step() {
   torch::manual_seed(
       MixBits(static_cast<uint64_t>(options_.seed) * 1000003 + static_cast<uint64_t>(progress_.step)) >> 1);
@@ -301,10 +289,9 @@ void Training::Step() {
                                 : (share - options_.first_stage) / std::max(1e-9, 1 - options_.first_stage);
   rate_ =
       RateAt(in_stage, progress_.stage_steps, first ? options_.rate : options_.joint_rate, options_.warm_up);
-  if (first) {
+  if (first || progress_.stage_steps % options_.joint_every != 0) {
     StepSeparate(rate_);
   } else {
-    if (progress_.stage_steps == 0) ScaleFeatureMap();
     StepJoint(rate_, in_stage);
   }
   ++progress_.stage_steps;
@@ -385,7 +372,7 @@ TrainSummary Training::Run() {
     Step();
     if (options_.steps <= 0 || progress_.step % options_.log_every == 0)
       progress_.seconds = resumed_at_.seconds + watch_.ElapsedMs() / 1000;
-    if (progress_.step % options_.log_every == 0) {
+    if (progress_.step % options_.log_every == 0 && summed_ > 0) {
       WriteLog();
       bar.Update(static_cast<int64_t>(kUnits * std::min(1.0, Share())),
                  StrCat("step ", progress_.step, ", loss ", last_loss_));
@@ -443,8 +430,9 @@ void TrainOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("clip_norm", clip_norm, {.min = 0, .help = "largest norm of the gradient"});
   visitor.Field("joint_turned", joint_turned,
                 {.min = 0, .max = 1, .help = "share of turned pairs in stage 2"});
-  visitor.Field("joint_map_share", joint_map_share,
-                {.min = 0, .max = 10, .help = "scales the feature map when stage 2 begins"});
+  visitor.Field(
+      "joint_every", joint_every,
+      {.min = 1, .max = 100, .help = "one step of so many in stage 2 is joint, the others as in stage 1"});
   visitor.Field("easy_start", easy_start,
                 {.min = 0, .max = 1, .help = "share of the starts' displacement when stage 2 begins"});
   visitor.Field("threads", threads,

@@ -49,7 +49,7 @@ ValidationNumbers Validate(PriorNetworks& networks, const ClipStore& store, int 
   numbers.match_kept = ((kept * known).sum() / known.sum().clamp_min(1)).item<double>();
   numbers.match_precision = ((right * kept * known).sum() / (kept * known).sum().clamp_min(1)).item<double>();
 
-  alignment.iterations = 25;
+  alignment.placing_iterations = alignment.iterations = 15;
   AlignmentProblem problem =
       MakeAlignmentProblem(maps, batch, losses, static_cast<int>(alignment.level_weights.size()));
   const AlignmentState start = DrawStart(maps, batch, losses);

@@ -25,14 +25,6 @@ std::vector<int64_t> NumbersIn(const std::string& path, const std::string& start
   return numbers;
 }
 
-Image<float> WithoutGradients(const FeatureLevel& level) {
-  const int channels = level.FeatureChannels();
-  Image<float> map(level.values.Width(), level.values.Height(), channels);
-  for (int y = 0; y < map.Height(); ++y)
-    for (int x = 0; x < map.Width(); ++x) std::copy_n(level.values.Pixel(x, y), channels, map.Pixel(x, y));
-  return map;
-}
-
 // [u, v, u', v'] in pixels of the depth maps.
 Json MatchesToJson(const Frame& first, const Frame& second) {
   const auto keypoints = SampleKeypoints(first.view->eroded_mask, kKeypoints, kSeed);
@@ -60,7 +52,7 @@ std::optional<ServedFile> KeyframeDetail::Find(const std::string& path, const Fi
   if (const auto numbers = NumbersIn(path, "/features/", ".png"); numbers.size() == 1) {
     const auto frame = find(numbers[0]);
     if (frame == nullptr || frame->features.levels.empty()) return std::nullopt;
-    const Image<float> map = WithoutGradients(frame->features.levels[0]);
+    const Image<float> map = FinestFeatures(frame->features);
     return ServedFile{"image/png", EncodePng(painter_.Paint(map, frame->view->mask)), ""};
   }
   if (const auto numbers = NumbersIn(path, "/matches/", ".json"); numbers.size() == 2) {
