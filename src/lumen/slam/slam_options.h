@@ -50,7 +50,7 @@ struct MappingOptions {
   bool use_feature_metric = true;
   FeatureMetricOptions feature_metric;
   GeometricConsistencyOptions geometric;
-  double code_weight = 50;  // on the share of the depth that codes add
+  double code_weight = 20;  // on the share of the depth that codes add
   double anchor_weight = 1e4;
   int samples = 3072;  // pixels of a keyframe that are warped
   int updates = 4;     // smoother steps after a new keyframe
