@@ -31,9 +31,9 @@ AlignmentState MaskStep(const AlignmentState& state, const torch::Tensor& step, 
 }
 
 std::vector<torch::Tensor> PackInputs(const AlignmentProblem& problem, const AlignmentState& state) {
-  std::vector<torch::Tensor> inputs = {state.rotation,        state.translation,   state.log_scale,
-                                       state.code,            problem.average,     problem.bases,
-                                       problem.match_average, problem.match_bases, problem.scale_goal};
+  std::vector<torch::Tensor> inputs = {
+      state.rotation, state.translation,     state.log_scale,     state.code,        problem.average,
+      problem.bases,  problem.match_average, problem.match_bases, problem.scale_goal};
   inputs.insert(inputs.end(), problem.source_features.begin(), problem.source_features.end());
   inputs.insert(inputs.end(), problem.target_features.begin(), problem.target_features.end());
   return inputs;
