@@ -35,13 +35,14 @@ size_t CountOf(const Shape& shape) {
   return count;
 }
 
+// Writes the file in memory: HDF5 does not survive a disk that takes no more, our own writing does.
 class MapWriter {
  public:
   explicit MapWriter(const std::filesystem::path& path)
       : path_(path),
-        file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, Properties(H5P_FILE_CREATE).Id(), H5P_DEFAULT),
+        file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, Properties(H5P_FILE_CREATE).Id(), InMemory().Id()),
               H5Fclose) {
-    if (!file_.Valid()) throw OutputError(path, "cannot be created");
+    Require(file_.Valid());
   }
 
   void Group(const std::string& name) {
@@ -86,13 +87,26 @@ class MapWriter {
   void Text(const std::string& name, const std::string& text) {
     Write(name, {text.size()}, H5T_NATIVE_CHAR, H5T_STD_I8LE, text.data());
   }
-  void Flush() { Require(H5Fflush(file_.Id(), H5F_SCOPE_GLOBAL) >= 0); }
+  std::string TakeBytes() {
+    Require(H5Fflush(file_.Id(), H5F_SCOPE_GLOBAL) >= 0);
+    const ssize_t size = H5Fget_file_image(file_.Id(), nullptr, 0);
+    Require(size > 0);
+    std::string bytes(static_cast<size_t>(size), '\0');
+    Require(H5Fget_file_image(file_.Id(), bytes.data(), bytes.size()) == size);
+    return bytes;
+  }
 
  private:
   // Without the times of creation, which would make two equal maps differ.
   static Hdf5Handle Properties(hid_t kind) {
     Hdf5Handle properties(H5Pcreate(kind), H5Pclose);
     H5Pset_obj_track_times(properties.Id(), 0);
+    return properties;
+  }
+  static Hdf5Handle InMemory() {
+    constexpr size_t kGrowth = size_t{4} << 20;
+    Hdf5Handle properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_fapl_core(properties.Id(), kGrowth, 0);
     return properties;
   }
   void Require(bool good) const {
@@ -260,39 +274,37 @@ std::vector<MapEdge> ReadEdges(const MapReader& reader, const std::vector<int64_
 
 void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
-  WriteFileAtomically(path, [&](const std::filesystem::path& temporary) {
-    MapWriter writer(temporary);
-    writer.Integers("format", {kFormat});
-    writer.Text("model_hash", stored.model_hash);
-    std::vector<int64_t> ids, edges;
-    for (const auto& [id, entry] : stored.map.keyframes) ids.push_back(id);
-    for (const MapEdge& edge : stored.map.edges)
-      edges.insert(edges.end(), {edge.first, edge.second, static_cast<int64_t>(edge.kind)});
-    writer.Integers("keyframes", ids);
-    writer.Integers("edges", edges);
-    bool first = true;
-    for (const auto& [id, entry] : stored.map.keyframes) {
-      const View& view = *entry.keyframe->frame->view;
-      if (std::exchange(first, false)) {
-        writer.Doubles("camera", {view.camera.fx, view.camera.fy, view.camera.cx, view.camera.cy});
-        writer.Bytes("mask", view.mask);
-        writer.Bytes("eroded_mask", view.eroded_mask);
-      }
-      const std::string group = KeyframeGroup(id);
-      WriteKeyframe(entry, group, writer);
-      std::vector<int64_t> words;
-      std::vector<double> weights;
-      if (const auto found = stored.words.find(id); found != stored.words.end()) {
-        for (const auto& [word, weight] : found->second) {
-          words.push_back(word);
-          weights.push_back(weight);
-        }
-      }
-      writer.Integers(group + "/words", words);
-      writer.Doubles(group + "/word_weights", weights);
+  MapWriter writer(path);
+  writer.Integers("format", {kFormat});
+  writer.Text("model_hash", stored.model_hash);
+  std::vector<int64_t> ids, edges;
+  for (const auto& [id, entry] : stored.map.keyframes) ids.push_back(id);
+  for (const MapEdge& edge : stored.map.edges)
+    edges.insert(edges.end(), {edge.first, edge.second, static_cast<int64_t>(edge.kind)});
+  writer.Integers("keyframes", ids);
+  writer.Integers("edges", edges);
+  bool first = true;
+  for (const auto& [id, entry] : stored.map.keyframes) {
+    const View& view = *entry.keyframe->frame->view;
+    if (std::exchange(first, false)) {
+      writer.Doubles("camera", {view.camera.fx, view.camera.fy, view.camera.cx, view.camera.cy});
+      writer.Bytes("mask", view.mask);
+      writer.Bytes("eroded_mask", view.eroded_mask);
     }
-    writer.Flush();
-  });
+    const std::string group = KeyframeGroup(id);
+    WriteKeyframe(entry, group, writer);
+    std::vector<int64_t> words;
+    std::vector<double> weights;
+    if (const auto found = stored.words.find(id); found != stored.words.end()) {
+      for (const auto& [word, weight] : found->second) {
+        words.push_back(word);
+        weights.push_back(weight);
+      }
+    }
+    writer.Integers(group + "/words", words);
+    writer.Doubles(group + "/word_weights", weights);
+  }
+  WriteFileAtomically(path, writer.TakeBytes());
 }
 
 StoredMap LoadMap(const std::filesystem::path& path, int pyramid_levels) {

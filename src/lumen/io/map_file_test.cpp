@@ -58,9 +58,9 @@ TEST(MapFile, KeepsTheMap) {
     EXPECT_EQ(other.keyframe->frame->index, entry.keyframe->frame->index);
     EXPECT_EQ(other.keyframe->frame->image, entry.keyframe->frame->image);
     EXPECT_EQ(other.keyframe->depth.average, entry.keyframe->depth.average);
-    ASSERT_EQ(other.keyframe->frame->features.levels.size(), 4U);
-    const Image<float>& a = entry.keyframe->frame->features.levels[0].values;
-    const Image<float>& b = other.keyframe->frame->features.levels[0].values;
+    ASSERT_EQ(other.keyframe->frame->features.NumLevels(), 4);
+    const Image<float> a = FinestFeatures(entry.keyframe->frame->features);
+    const Image<float> b = FinestFeatures(other.keyframe->frame->features);
     for (size_t i = 0; i < a.Size(); ++i) ASSERT_NEAR(a.Data()[i], b.Data()[i], 6e-4);  // half precision
   }
 }

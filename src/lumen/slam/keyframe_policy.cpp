@@ -6,6 +6,8 @@ namespace lumen {
 
 KeyframeVerdict DecideKeyframe(const TrackResult& tracked, const KeyframeOptions& options, bool revisiting) {
   if (!tracked.Placed()) return {KeyframeDecision::kLost, tracked.reason};
+  // The map does not grow from a place that is half believed.
+  if (tracked.status == TrackStatus::kWeak) return {KeyframeDecision::kContinue, tracked.reason};
   if (tracked.overlap.area < (revisiting ? options.revisit_area : options.min_area))
     return {KeyframeDecision::kNewKeyframe, StrCat("overlap by area ", tracked.overlap.area)};
   if (tracked.overlap.point < (revisiting ? options.revisit_point : options.min_point))

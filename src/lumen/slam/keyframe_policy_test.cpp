@@ -38,6 +38,14 @@ TEST(KeyframePolicy, EachReasonAloneIsEnough) {
             KeyframeDecision::kLost);
 }
 
+TEST(KeyframePolicy, AWeakFrameIsNoKeyframe) {
+  TrackResult track = GoodTrack();
+  track.overlap.area = 0.5;
+  EXPECT_EQ(DecideKeyframe(track, {}).decision, KeyframeDecision::kNewKeyframe);
+  track.status = TrackStatus::kWeak;
+  EXPECT_EQ(DecideKeyframe(track, {}).decision, KeyframeDecision::kContinue);
+}
+
 TEST(FrameLog, AFrameFollowsItsKeyframeInPlaceAndScale) {
   auto frame = std::make_shared<Frame>();
   auto keyframe = std::make_shared<Keyframe>();

@@ -16,11 +16,11 @@ struct TrackingOptions {
   bool use_reprojection = true;
   PairRegistrationOptions matching;
   PairAlignmentOptions alignment;
-  double reference_ratio = 0.6;     // share of the present reference's inliers a closer one must have
-  double gate_pixels = 4;           // matches this near their prediction serve where the registration fails
-  double lost_overlap = 0.2;        // less of the reference seen than this: lost
-  double lost_inlier_ratio = 0.08;  // fewer of the cycle-checked matches explained than this: lost
-  double weak_inlier_ratio = 0.25;
+  double reference_ratio = 0.6;    // share of the present reference's inliers a closer one must have
+  double gate_pixels = 4;          // matches this near their prediction serve where the registration fails
+  double lost_overlap = 0.2;       // less of the reference seen than this: lost
+  double lost_inlier_ratio = 0.2;  // fewer of the cycle-checked matches explained than this: lost
+  double weak_inlier_ratio = 0.4;
   int min_matches = 12;
   double dark_level = 6;      // mean brightness of 255 below which a frame cannot be used
   double bright_share = 0.7;  // share of saturated pixels beyond which it cannot

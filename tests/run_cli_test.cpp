@@ -1,0 +1,199 @@
+// `lumen run` from the outside, on simulated video with the shipped model: what it writes, that it writes the
+// same bytes twice, and what becomes of it when things go wrong.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <set>
+
+#include "lumen/base/json.h"
+#include "lumen/base/text.h"
+#include "lumen/io/png.h"
+#include "lumen/network/weights.h"
+#include "tests/command.h"
+
+namespace lumen {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFrames = 60;
+constexpr const char* kAnatomy = "--anatomy colon --seed 901 --path insertion --size 160x128 --frames 60 ";
+
+class RunCli : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    ASSERT_EQ(RunCommand(StrCat("lumen -q simulate ", Path("seq"), " --no-model ", kAnatomy)).code, 0);
+    ASSERT_EQ(
+        RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("run"), " --deterministic")).code, 0);
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  static std::string Path(const std::string& name) { return (folder_->Path() / name).string(); }
+  static Json Summary(const std::string& run) {
+    return Json::Parse(ReadFile(fs::path(Path(run)) / "summary.json"), "summary");
+  }
+  // Grades a run against a sequence; fails the test where that is not possible.
+  static Json Grade(const std::string& run, const std::string& sequence) {
+    const std::string file = Path(run + ".grades.json");
+    const CommandResult result =
+        RunCommand(StrCat("lumen -q eval ", Path(run), " --truth ", Path(sequence), " --json ", file));
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.code == 0 ? Json::Parse(ReadFile(file), file) : Json();
+  }
+  static void ExpectOneLine(const CommandResult& result, int code, const std::string& text) {
+    EXPECT_EQ(result.code, code) << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+  static std::vector<std::string> FilesUnder(const fs::path& folder) {
+    std::set<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.is_regular_file()) names.insert(fs::relative(entry.path(), folder).string());
+    }
+    return {names.begin(), names.end()};
+  }
+
+  static TemporaryFolder* folder_;
+};
+
+TemporaryFolder* RunCli::folder_ = nullptr;
+
+TEST_F(RunCli, LeavesEverythingItPromises) {
+  for (const char* name : {"frames.tum", "keyframes.tum", "events.jsonl", "summary.json", "config.toml",
+                           "map.h5", "surface.ply"})
+    EXPECT_TRUE(fs::exists(fs::path(Path("run")) / name)) << name;
+  const Json summary = Summary("run");
+  EXPECT_EQ(summary.At("frames").AsInteger(), kFrames);
+  EXPECT_GE(summary.At("placed").AsInteger(), kFrames - 1);
+  EXPECT_GT(summary.At("depth_scale").AsDouble(), 0);
+  const std::string events = ReadFile(fs::path(Path("run")) / "events.jsonl");
+  EXPECT_GE(std::count(events.begin(), events.end(), '\n'), kFrames);
+  const Json grades = Grade("run", "seq");
+  std::printf("[ MEASURED ] undisturbed: ATE %.2f %% of the path, ARD_frame %.3f\n",
+              grades.At("ate_percent").AsDouble(), grades.At("ard_frame").AsDouble());
+  EXPECT_LT(grades.At("ate_percent").AsDouble(), 3);
+}
+
+TEST_F(RunCli, TheSameBytesTwiceAndWithTwoThreads) {
+  ASSERT_EQ(RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("again"),
+                              " --deterministic --set threads=2"))
+                .code,
+            0);
+  int compared = 0;
+  for (const std::string& name : FilesUnder(Path("run"))) {
+    const bool same_bytes = EndsWith(name, ".tum") || StartsWith(name, "depth/") || name == "map.h5";
+    if (!same_bytes) continue;
+    ++compared;
+    ASSERT_TRUE(fs::exists(fs::path(Path("again")) / name)) << name;
+    EXPECT_TRUE(ReadFile(fs::path(Path("run")) / name) == ReadFile(fs::path(Path("again")) / name)) << name;
+  }
+  EXPECT_GT(compared, 5);
+}
+
+// Each fault of the simulator on the same path. What is lost may be lost; what is placed must be right.
+TEST_F(RunCli, FaultsInTheVideoAreSurvived) {
+  struct Fault {
+    const char* name;
+    double least_placed;  // share of the frames
+  };
+  for (const Fault fault :
+       {Fault{"blackout:3", 0.4}, Fault{"motion-blur:3", 0.8}, Fault{"overexposure:3", 0.5},
+        Fault{"smudge:3", 0.8}, Fault{"dropped-frames:3", 0.8}, Fault{"duplicated-frames:3", 0.8},
+        Fault{"jump:3", 0.5}}) {
+    const std::string name = std::string(fault.name).substr(0, std::string(fault.name).find(':'));
+    ASSERT_EQ(RunCommand(StrCat("lumen -q simulate ", Path(name), " --no-model ", kAnatomy, " --degrade ",
+                                fault.name))
+                  .code,
+              0);
+    const CommandResult result = RunCommand(
+        StrCat("lumen -q run ", Path(name), " --out ", Path(name + "-run"), " --deterministic --no-surface"));
+    ASSERT_EQ(result.code, 0) << name << ": " << result.err;
+    const Json summary = Summary(name + "-run");
+    const Json grades = Grade(name + "-run", name);
+    const double placed = static_cast<double>(summary.At("placed").AsInteger()) /
+                          static_cast<double>(summary.At("frames").AsInteger());
+    const Json* error = grades.Find("ate_percent");
+    std::printf("[ MEASURED ] %s: %.0f %% placed, ATE %.2f %% of the path\n", fault.name, 100 * placed,
+                error != nullptr ? error->AsDouble() : -1.0);
+    EXPECT_GE(placed, fault.least_placed) << name;
+    ASSERT_NE(error, nullptr) << name;
+    EXPECT_LT(error->AsDouble(), 6) << name;
+  }
+}
+
+TEST_F(RunCli, AnUnreadableFrameIsSkippedAndCounted) {
+  fs::copy(Path("seq"), Path("broken"), fs::copy_options::recursive);
+  const std::vector<std::string> pictures = FilesUnder(fs::path(Path("broken")) / "rgb");
+  ASSERT_EQ(pictures.size(), static_cast<size_t>(kFrames));
+  const fs::path victim = fs::path(Path("broken")) / "rgb" / pictures[30];
+  fs::resize_file(victim, fs::file_size(victim) / 3);
+  const CommandResult result = RunCommand(StrCat("lumen -q run ", Path("broken"), " --out ",
+                                                 Path("broken-run"), " --deterministic --no-surface"));
+  EXPECT_EQ(result.code, 0) << result.err;
+  const Json summary = Summary("broken-run");
+  EXPECT_EQ(summary.At("unreadable").AsInteger(), 1);
+  EXPECT_GE(summary.At("placed").AsInteger(), kFrames - 3);
+}
+
+TEST_F(RunCli, AFullDiskEndsWithThreeAndKeepsWhatThereIs) {
+  // The map is the first file that outgrows the limit.
+  const CommandResult result = RunCommand(StrCat("( ulimit -f 400; lumen -q run ", Path("seq"), " --out ",
+                                                 Path("full"), " --deterministic --no-surface )"));
+  ExpectOneLine(result, 3, "cannot write");
+  const Json grades = Grade("full", "seq");
+  EXPECT_GE(grades.At("frames_placed").AsInteger(), kFrames - 1);
+}
+
+TEST_F(RunCli, ControlCFinishesTheWritesAndEndsWith130) {
+  const CommandResult result =
+      RunCommand(StrCat("timeout --preserve-status -s INT 4 lumen -q run ", Path("seq"), " --out ",
+                        Path("stopped"), " --realtime --fps 5 --no-surface"));
+  EXPECT_EQ(result.code, 130) << result.err;
+  const Json grades = Grade("stopped", "seq");
+  EXPECT_GE(grades.At("frames_placed").AsInteger(), 3);
+  EXPECT_TRUE(fs::exists(fs::path(Path("stopped")) / "map.h5"));
+}
+
+TEST_F(RunCli, AKilledRunCanBeGraded) {
+  const CommandResult result = RunCommand(StrCat("timeout -s KILL 5 lumen -q run ", Path("seq"), " --out ",
+                                                 Path("killed"), " --realtime --fps 5 --no-surface"));
+  EXPECT_NE(result.code, 0);
+  ASSERT_TRUE(fs::exists(fs::path(Path("killed")) / "summary.json"));
+  const Json grades = Grade("killed", "seq");
+  EXPECT_GE(grades.At("frames_placed").AsInteger(), 3);
+}
+
+TEST_F(RunCli, AVideoWithoutAUsableFrameIsSaidInOneLine) {
+  fs::create_directory(Path("black"));
+  const RgbImage black(160, 128, 3, 0);
+  for (int i = 0; i < 12; ++i)
+    SavePng(fs::path(Path("black")) / StrCat("frame", 100 + i, ".png"), black.View());
+  const CommandResult result = RunCommand(
+      StrCat("lumen -q run ", Path("black"), " --out ", Path("black-run"), " --fov 80 --deterministic"));
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_NE(result.err.find("no usable frame"), std::string::npos) << result.err;
+}
+
+TEST_F(RunCli, AMaskOfAnotherSizeAndAModelOfAnotherSize) {
+  SavePng(Path("mask.png"), Image<uint8_t>(50, 40, 1, 255).View());
+  ExpectOneLine(RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("masked-run"), " --mask ",
+                                  Path("mask.png"), " --deterministic")),
+                2, "mask");
+  Model model = MakeRandomModel(1);
+  for (NetworkSpec* spec : {&model.depth, &model.feature}) {
+    spec->input_width = 96;
+    spec->input_height = 64;
+  }
+  SaveModel(Path("wide.safetensors"), model);
+  const CommandResult result =
+      RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("wide-run"),
+                        " --deterministic --no-surface --model ", Path("wide.safetensors")));
+  // Random weights place nothing worth having; the sizes must not matter.
+  EXPECT_TRUE(result.code == 0 || result.code == 2) << result.code << result.err;
+}
+
+}  // namespace
+}  // namespace lumen
