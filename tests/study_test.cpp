@@ -266,5 +266,21 @@ TEST_F(StudyCli, CrossSubjectPoolsItsFolds) {
     EXPECT_NE(text.find(row), std::string::npos) << row;
 }
 
+TEST(StudyPriors, GradesTheShippedModelUnderItsKeys) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.Path() / "priors.json";
+  const CommandResult result = RunCommand(
+      StrCat("lumen -q study priors --subjects nasal-3 --frames 6 --pairs 2 --json ", file.string()));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json grades = Json::Parse(ReadFile(file), "priors.json");
+  EXPECT_LT(grades.At("ard_average").AsDouble(), 0.2);
+  EXPECT_GT(grades.At("threshold_average").AsDouble(), 0.7);
+  EXPECT_GT(grades.At("match_precision").AsDouble(), 0.8);
+  EXPECT_EQ(grades.At("alignment_success").AsDouble(), 1);
+  EXPECT_GT(grades.At("ard_gain").AsDouble(), -0.5);
+  EXPECT_EQ(RunCommand("lumen -q study priors --subjects nobody").code, 2);
+  EXPECT_EQ(RunCommand("lumen -q study priors --model nothing.safetensors").code, 2);
+}
+
 }  // namespace
 }  // namespace lumen
