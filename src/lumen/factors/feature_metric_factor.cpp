@@ -62,7 +62,7 @@ PairSystem FeatureMetricFactor::Evaluate(const Values& values, bool with_derivat
   const PairState state = variables_.Resolve(values);
   LUMEN_CHECK(state.source_code.size() == source_->NumBases(), state.source_code.size(), " codes for ",
               source_->NumBases(), " bases");
-  // A packed target's levels are made for each evaluation: a tenth of its time, two thirds of its memory.
+  // A packed target's levels are made for each evaluation; what that costs: docs/decisions.md.
   FmProblem problem = problem_;
   FeaturePyramid unpacked;
   if (target_->features.IsPacked()) {

@@ -89,9 +89,9 @@ TEST(FactorPairAlignment, ACodeThatJoinsLateIsFoundAsWellAndFromFurtherAway) {
   options.matched_geometry.weight = 1;
   options.code_prior_weight = 1e-4;
   options.solver.max_iterations = 100;
-  double late_error = 0;
-  double held_error = 0;
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  constexpr int kScenes = 10;
+  double late_error = 0;  // a code of zero would be off by 1 in each scene
+  for (uint64_t seed = 1; seed <= kScenes; ++seed) {
     const PairScene scene = MakeCavityScene({.code_size = 1.0, .seed = seed});
     PairAlignmentProblem problem = MakeProblem(scene, 128, seed);
     problem.source_code.resize(0);
@@ -102,12 +102,11 @@ TEST(FactorPairAlignment, ACodeThatJoinsLateIsFoundAsWellAndFromFurtherAway) {
     const auto result = AlignPair(problem, start, options);
     ASSERT_EQ(result.source_code.size(), scene.source_state.code.size());
     late_error += (result.source_code - scene.source_state.code).norm() / scene.source_state.code.norm();
-    held_error += 1;  // a code of zero
     EXPECT_LT(RotationAngle(result.target_from_source.Rotation(), scene.TargetFromSource().Rotation()),
               1.0 * kDegree)
         << seed;
   }
-  EXPECT_LT(late_error, 0.5 * held_error);
+  EXPECT_LT(late_error, 0.5 * kScenes);
 }
 
 TEST(FactorPairAlignment, RelativeCodesDoNotDependOnTheSizeOfTheBases) {

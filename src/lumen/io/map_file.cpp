@@ -208,9 +208,10 @@ MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
   frame->index = number[0];
   frame->view = view;
   frame->image = reader.Picture<uint8_t>(group + "/image", H5T_NATIVE_UINT8);
-  frame->features = PackFeatures(MakeFeaturePyramid(reader.Floats(group + "/features", width, height),
-                                                    reader.Floats(group + "/descriptors", width, height),
-                                                    view->mask, levels));
+  // As PackFeatures leaves it, without making the levels first.
+  frame->features = {{{reader.Floats(group + "/features", width, height), false}},
+                     reader.Floats(group + "/descriptors", width, height),
+                     levels};
   Image<float> bases = reader.Floats(group + "/bases", width, height);
   const int num_bases = bases.Channels();
   Image<float> average = reader.Floats(group + "/average_depth", width, height);

@@ -107,12 +107,10 @@ AlignmentSystem SumRows(const torch::Tensor& J, const torch::Tensor& residual,
   return system;
 }
 
-void AddScaled(AlignmentSystem& sum, const AlignmentSystem& part, const torch::Tensor& factor) {
+void Add(AlignmentSystem& sum, const AlignmentSystem& part) {
   if (part.H.defined()) {
-    const torch::Tensor H = part.H * factor.view({-1, 1, 1});
-    const torch::Tensor b = part.b * factor.view({-1, 1});
-    sum.H = sum.H.defined() ? sum.H + H : H;
-    sum.b = sum.b.defined() ? sum.b + b : b;
+    sum.H = sum.H.defined() ? sum.H + part.H : part.H;
+    sum.b = sum.b.defined() ? sum.b + part.b : part.b;
   }
   sum.error = sum.error.defined() ? sum.error + part.error : part.error;
 }
@@ -297,18 +295,15 @@ AlignmentSystem Evaluate(const AlignmentProblem& problem, const AlignmentState& 
                          const AlignmentOptions& options, bool with_derivatives) {
   const WarpedPoints points = WarpSamples(problem.rays, problem.average, problem.bases, state);
   const Landing landing = LandSamples(problem, points);
-  const torch::Tensor one = torch::ones_like(state.log_scale);
   AlignmentSystem sum;
-  AddScaled(sum, FeatureMetric(problem, state, points, landing, options, with_derivatives), one);
+  Add(sum, FeatureMetric(problem, state, points, landing, options, with_derivatives));
   if (options.geometry_weight > 0)
-    AddScaled(sum, GeometricConsistency(problem, state, points, landing, options, with_derivatives), one);
-  if (options.matched_weight > 0)
-    AddScaled(sum, MatchedGeometry(problem, state, options, with_derivatives), one);
-  if (options.reprojection_weight > 0)
-    AddScaled(sum, Reprojection(problem, state, options, with_derivatives), one);
+    Add(sum, GeometricConsistency(problem, state, points, landing, options, with_derivatives));
+  if (options.matched_weight > 0) Add(sum, MatchedGeometry(problem, state, options, with_derivatives));
+  if (options.reprojection_weight > 0) Add(sum, Reprojection(problem, state, options, with_derivatives));
   AlignmentSystem priors = Priors(problem, state, options);
   if (!with_derivatives) priors.H = torch::Tensor();
-  AddScaled(sum, priors, one);
+  Add(sum, priors);
   return sum;
 }
 
