@@ -58,6 +58,40 @@ torch::Tensor RelativeResponseLoss(const ResponseProblem& problem, double sigma)
   return (loss * problem.weight).sum() / problem.weight.sum().clamp_min(1);
 }
 
+torch::Tensor PoseDriftLoss(const DriftProblem& problem, int groups) {
+  constexpr double kDamping = 1e-3;  // of the mean diagonal: a direction that nothing fixes stays put
+  constexpr double kBound = 2;       // pixels
+  const auto channels = problem.source.size(2);
+  const auto each = problem.source.size(1) / groups;
+  // (B·G, K/G, …): the groups side by side.
+  const auto grouped = [&](const torch::Tensor& x) {
+    std::vector<int64_t> shape = x.sizes().vec();
+    shape[0] *= groups;
+    shape[1] = each;
+    return x.slice(1, 0, each * groups).reshape(shape);
+  };
+  const torch::Tensor target = grouped(problem.target);
+  const torch::Tensor weight = grouped(problem.weight);
+  const torch::Tensor moves = grouped(problem.place_pose);
+  const torch::Tensor residual = (target.slice(2, 0, channels) - grouped(problem.source)).unsqueeze(3);
+  const torch::Tensor slope =
+      torch::stack({target.slice(2, channels, 2 * channels), target.slice(2, 2 * channels)}, 3);
+  // The 2×2 systems of the places, then the 6×6 ones of the poses.
+  const torch::Tensor w = weight.unsqueeze(2).unsqueeze(3);
+  const torch::Tensor place_h = torch::matmul(slope.transpose(2, 3), slope) * w;
+  const torch::Tensor place_b = torch::matmul(slope.transpose(2, 3), residual) * w;
+  const torch::Tensor turned = moves.transpose(2, 3);
+  const torch::Tensor h = torch::matmul(turned, torch::matmul(place_h, moves)).sum(1);
+  const torch::Tensor b = torch::matmul(turned, place_b).sum(1);
+  const torch::Tensor diagonal = h.diagonal(0, 1, 2).mean(1).clamp_min(1e-8).view({-1, 1, 1});
+  const torch::Tensor damped = h + kDamping * diagonal * torch::eye(6, h.options());
+  const torch::Tensor step = torch::linalg_solve(damped, -b);  // (B·G, 6, 1)
+  const torch::Tensor length =
+      torch::sqrt(torch::matmul(moves, step.unsqueeze(1)).square().sum({2, 3}) + 1e-6);
+  const torch::Tensor mean = (length * weight).sum(1) / weight.sum(1).clamp_min(1);
+  return (mean / (1 + mean / kBound)).mean();
+}
+
 torch::Tensor SoftCdf(const torch::Tensor& values, const torch::Tensor& weight, int bins) {
   // The supplement's bins are differences of sigmoids at their two edges; summed up to bin k all inner
   // edges cancel, and the upper edge of bin k remains.

@@ -24,6 +24,19 @@ struct ResponseProblem {
 };
 torch::Tensor RelativeResponseLoss(const ResponseProblem& problem, double sigma);
 
+// How far from the truth one step of an alignment by features would lead, in pixels: the Gauss–Newton step of
+// the pose at the true places, small (a few pixels) lengths kept, larger ones bounded. Single places may err
+// either way; together they must not, or every path comes out too short (light and shade move with the camera,
+// and what follows them lags behind the wall).
+struct DriftProblem {
+  torch::Tensor source;      // (B, K, C) features of the keypoints
+  torch::Tensor target;      // (B, K, 3C) at their true places: [F | dF/dx | dF/dy]
+  torch::Tensor place_pose;  // (B, K, 2, 6): how the places move with the pose
+  torch::Tensor weight;      // (B, K)
+};
+// Keypoints stand in any order: each of the `groups` takes an equal run of them and a step of its own.
+torch::Tensor PoseDriftLoss(const DriftProblem& problem, int groups);
+
 // The soft cumulative histogram of each channel over [−1, 1] (supplement): values (B, C, N), weight (B, N)
 // → (B, C, bins).
 torch::Tensor SoftCdf(const torch::Tensor& values, const torch::Tensor& weight, int bins);

@@ -49,6 +49,37 @@ TEST(RelativeResponseLoss, BlendsProbabilitiesBetweenPixels) {
   EXPECT_NEAR(RelativeResponseLoss(problem, 1).item<double>(), -std::log(expected), 1e-6);
 }
 
+// Places that only shift with the first two numbers of the pose, and features that are the place itself.
+DriftProblem MakeShiftProblem(double shift_x, double shift_y) {
+  constexpr int kPoints = 12;
+  torch::Tensor moves = torch::zeros({1, kPoints, 2, 6}, torch::kDouble);
+  moves.select(2, 0).select(2, 0).fill_(1);
+  moves.select(2, 1).select(2, 1).fill_(1);
+  const torch::Tensor source = torch::rand({1, kPoints, 2}, torch::kDouble);
+  const torch::Tensor value = source + torch::tensor({shift_x, shift_y}, torch::kDouble);
+  const torch::Tensor slope = Map({1, 0, 0, 1}, {1, 1, 4}).expand({1, kPoints, 4});
+  return {source, torch::cat({value, slope}, 2), moves, torch::ones({1, kPoints}, torch::kDouble)};
+}
+
+TEST(PoseDriftLoss, IsTheLengthOfTheStepByHand) {
+  // A shift of (0.3, 0.4) px: half a pixel, bounded by 2 to 0.5 / 1.25. The damping takes its thousandth of a
+  // third, since two of the six directions are seen.
+  const double step = 0.5 / (1 + 1e-3 / 3);
+  EXPECT_NEAR(PoseDriftLoss(MakeShiftProblem(0.3, 0.4), 1).item<double>(), step / (1 + step / 2), 1e-5);
+  EXPECT_NEAR(PoseDriftLoss(MakeShiftProblem(0.3, 0.4), 3).item<double>(), step / (1 + step / 2), 1e-5);
+  EXPECT_NEAR(PoseDriftLoss(MakeShiftProblem(0, 0), 1).item<double>(), 0, 2e-3);
+}
+
+TEST(PoseDriftLoss, ForgivesErrorsThatCancelOut) {
+  DriftProblem problem = MakeShiftProblem(0, 0);
+  const torch::Tensor sign = torch::arange(12, torch::kDouble).remainder(2).mul(2).sub(1).view({1, 12, 1});
+  problem.target.slice(2, 0, 1) += 0.4 * sign;
+  EXPECT_LT(PoseDriftLoss(problem, 1).item<double>(), 2e-3);
+  EXPECT_GT(PoseDriftLoss(problem, 12).item<double>(), 0.3);  // each point alone
+  problem.weight = (sign.squeeze(2) + 1) / 2;                 // only those to one side count
+  EXPECT_GT(PoseDriftLoss(problem, 1).item<double>(), 0.3);
+}
+
 TEST(SoftCdf, EqualsTheSupplementsBinsAddedUp) {
   const int bins = 20;
   const torch::Tensor values = torch::rand({1, 2, 30}, torch::kDouble) * 2 - 1;

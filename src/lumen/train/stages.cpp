@@ -1,6 +1,7 @@
 #include "lumen/train/stages.h"
 
 #include "lumen/base/error.h"
+#include "lumen/train/feature_losses.h"
 #include "lumen/train/losses.h"
 
 namespace lumen {
@@ -8,118 +9,12 @@ namespace lumen {
 namespace {
 
 constexpr int kErosion = 3;  // pixels taken off the content before samples are drawn
-constexpr int kMapLevels = 4;
 constexpr double kLeastFinalDepth = 0.02;  // of the source's median; a solve may go astray
 
 torch::Tensor Erode(const torch::Tensor& mask, int pixels) {
   const torch::Tensor outside = torch::nn::functional::pad(
       1 - mask, torch::nn::functional::PadFuncOptions({pixels, pixels, pixels, pixels}).value(1));
   return 1 - torch::max_pool2d(outside, 2 * pixels + 1, 1);
-}
-
-// 1 where turned pixels still lie on content.
-torch::Tensor OnContent(const torch::Tensor& mask, const torch::Tensor& pixels) {
-  torch::NoGradGuard no_grad;
-  const auto width = static_cast<double>(mask.size(3));
-  const auto height = static_cast<double>(mask.size(2));
-  const torch::Tensor x = pixels.select(2, 0);
-  const torch::Tensor y = pixels.select(2, 1);
-  const torch::Tensor inside = x.ge(0) * x.le(width - 1) * y.ge(0) * y.le(height - 1);
-  return inside.to(mask.dtype()) * SampleMaps(mask, pixels).squeeze(2).gt(0.5).to(mask.dtype());
-}
-
-// True correspondences at random places, in the turned pictures.
-struct Correspondences {
-  torch::Tensor source, target;  // (B, K, 2)
-  torch::Tensor weight;          // (B, K)
-};
-
-Correspondences DrawCorrespondences(const PairBatch& batch, const torch::Tensor& source_mask,
-                                    const torch::Tensor& target_mask, int count) {
-  torch::NoGradGuard no_grad;
-  const TrueWarp warp = WarpByTruth(batch);
-  const auto width = batch.source_depth.size(3);
-  const auto height = batch.source_depth.size(2);
-  const auto [pixels, known] = DrawPixels(warp.visible, count);
-  const torch::Tensor index =
-      (pixels.select(2, 1) * static_cast<double>(width) + pixels.select(2, 0)).to(torch::kLong);
-  const torch::Tensor places = warp.pixels.flatten(1, 2).gather(1, index.unsqueeze(2).expand({-1, -1, 2}));
-  Correspondences result;
-  result.source = TurnPixels(pixels, batch.source.angle, width, height);
-  result.target = TurnPixels(places, batch.target.angle, width, height);
-  result.weight = known * OnContent(source_mask, result.source) * OnContent(target_mask, result.target);
-  return result;
-}
-
-// Relative response both ways, of maps (B, C, H, W) on one level of their pyramids.
-torch::Tensor ResponseBothWays(const torch::Tensor& source, const torch::Tensor& target,
-                               const torch::Tensor& source_mask, const torch::Tensor& target_mask,
-                               const Correspondences& pairs, double sigma) {
-  const torch::Tensor forth = RelativeResponseLoss(
-      {SampleMaps(source, pairs.source), target, target_mask, pairs.target, pairs.weight}, sigma);
-  const torch::Tensor back = RelativeResponseLoss(
-      {SampleMaps(target, pairs.target), source, source_mask, pairs.source, pairs.weight}, sigma);
-  return 0.5 * (forth + back);
-}
-
-struct FeatureMaps {
-  torch::Tensor source_map, target_map;
-  torch::Tensor source_descriptor, target_descriptor, far_descriptor;
-  torch::Tensor source_mask, target_mask, far_mask;  // of the turned pictures, at the maps' size
-};
-
-FeatureMaps RunFeatureNetwork(PriorNetworks& networks, const PairBatch& batch) {
-  const torch::Tensor image = torch::cat({batch.source.image, batch.target.image, batch.far_view.image});
-  const torch::Tensor mask = torch::cat({batch.source.mask, batch.target.mask, batch.far_view.mask});
-  const std::vector<torch::Tensor> maps = networks.feature->forward(image, mask);
-  const std::vector<torch::Tensor> map = maps[0].chunk(3);
-  const std::vector<torch::Tensor> descriptor = maps[1].chunk(3);
-  const std::vector<torch::Tensor> half = HalveMask(mask).chunk(3);
-  return {map[0], map[1], descriptor[0], descriptor[1], descriptor[2], half[0], half[1], half[2]};
-}
-
-torch::Tensor HistogramLoss(const FeatureMaps& maps, const LossOptions& options) {
-  const auto pixels = maps.source_mask.size(2) * maps.source_mask.size(3);
-  const torch::Tensor index =
-      torch::randint(pixels, {options.histogram_pixels}, maps.source_mask.options().dtype(torch::kLong));
-  const auto cdf = [&](const torch::Tensor& descriptor, const torch::Tensor& mask) {
-    return SoftCdf(descriptor.flatten(2).index_select(2, index), mask.flatten(1).index_select(1, index),
-                   options.histogram_bins);
-  };
-  return TripletHistogramLoss(cdf(maps.source_descriptor, maps.source_mask),
-                              cdf(maps.target_descriptor, maps.target_mask),
-                              cdf(maps.far_descriptor, maps.far_mask), options.histogram_margin);
-}
-
-void AddFeatureLosses(const FeatureMaps& maps, const PairBatch& batch, const LossOptions& options,
-                      LossTerms& losses) {
-  const Correspondences pairs =
-      DrawCorrespondences(batch, maps.source_mask, maps.target_mask, options.keypoints);
-  losses.Add("response", options.response_weight,
-             ResponseBothWays(maps.source_descriptor, maps.target_descriptor, maps.source_mask,
-                              maps.target_mask, pairs, options.descriptor_sigma));
-  losses.Add("histogram", options.histogram_weight, HistogramLoss(maps, options));
-  // The feature map is asked the same question on every level of its pyramid, more softly: a map whose
-  // true place is the nearest on all of them is one that can be followed downhill.
-  const auto channels = maps.source_map.size(1);
-  const auto source = MakeFeatureLevels(maps.source_map, maps.source_mask, kMapLevels);
-  const auto target = MakeFeatureLevels(maps.target_map, maps.target_mask, kMapLevels);
-  torch::Tensor source_mask = maps.source_mask;
-  torch::Tensor target_mask = maps.target_mask;
-  torch::Tensor sum;
-  for (int level = 0; level < kMapLevels; ++level) {
-    if (level > 0) {
-      source_mask = torch::max_pool2d(source_mask, 2);
-      target_mask = torch::max_pool2d(target_mask, 2);
-    }
-    const auto l = static_cast<size_t>(level);
-    const Correspondences there = {AtLevel(pairs.source, level), AtLevel(pairs.target, level), pairs.weight};
-    const torch::Tensor loss =
-        ResponseBothWays(source[l].slice(1, 0, channels), target[l].slice(1, 0, channels), source_mask,
-                         target_mask, there, options.map_sigma);
-    sum = sum.defined() ? sum + loss : loss;
-  }
-  losses.Add("map", options.map_weight, sum);
 }
 
 // The truth as the turned picture shows it, and where it is known.
@@ -142,6 +37,8 @@ void LossOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("response_weight", response_weight, {.min = 0, .help = "relative response of descriptors"});
   visitor.Field("map_weight", map_weight,
                 {.min = 0, .help = "relative response of the feature map on every level"});
+  visitor.Field("drift_weight", drift_weight,
+                {.min = 0, .help = "step that an alignment by features takes away from the true pose"});
   visitor.Field("histogram_weight", histogram_weight, {.min = 0, .help = "triplet of descriptor histograms"});
   visitor.Field("flow_weight", flow_weight, {.min = 0, .help = "flow after the alignment"});
   visitor.Field("adversarial_weight", adversarial_weight,
@@ -193,18 +90,6 @@ torch::Tensor LossTerms::Total() const {
   torch::Tensor sum;
   for (const auto& [name, term] : terms) sum = sum.defined() ? sum + term : term;
   return sum;
-}
-
-std::pair<torch::Tensor, torch::Tensor> DrawPixels(const torch::Tensor& mask, int count) {
-  torch::NoGradGuard no_grad;
-  const torch::Tensor flat = mask.flatten(1).gt(0.5).to(mask.dtype());
-  const torch::Tensor order = flat + 0.5 * torch::rand_like(flat);
-  const auto wanted = std::min<int64_t>(count, flat.size(1));
-  const torch::Tensor index = std::get<1>(order.topk(wanted, 1));
-  const auto width = mask.size(3);
-  const torch::Tensor y = torch::floor_divide(index, width);
-  const torch::Tensor x = index - y * width;
-  return {torch::stack({x, y}, 2).to(mask.dtype()), flat.gather(1, index)};
 }
 
 namespace {

@@ -20,7 +20,7 @@ struct TrainOptions {
   double minutes = 0;        // in all
   double call_minutes = 0;   // this call ends after so many; 0: with the training
   int call_steps = 0;        // likewise in steps
-  double first_stage = 0.5;  // share of the training; the rest is stage 2
+  double first_stage = 0.62;  // share of the training; the rest is stage 2
   int batch = 48;            // pairs per step
   int joint_batch = 48;      // in stage 2
   double rate = 1e-3;
