@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
+#include <chrono>
 #include <cmath>
+#include <mutex>
+#include <set>
 #include <stdexcept>
+#include <thread>
 
 namespace lumen {
 namespace {
@@ -39,6 +44,42 @@ TEST(Parallel, ExceptionOfTheLowestChunkComesOut) {
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "17");
   }
+}
+
+TEST(Parallel, CallsInsideCallsAndFromSeveralThreadsEndWithEverythingDone) {
+  std::atomic<int> done{0};
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        ParallelFor(4, 3, [&](int64_t) { ParallelFor(5, 2, [&](int64_t) { ++done; }); });
+      }
+    });
+  }
+  callers.clear();  // joins
+  EXPECT_EQ(done, 3 * 200 * 4 * 5);
+}
+
+TEST(Parallel, HelpersThatSleptComeBack) {
+  for (int round = 0; round < 3; ++round) {
+    std::set<std::thread::id> workers;
+    std::mutex mutex;
+    std::barrier meeting(3);  // passes only if three threads are there at once
+    ParallelFor(3, 3, [&](int64_t) {
+      meeting.arrive_and_wait();
+      const std::lock_guard lock(mutex);
+      workers.insert(std::this_thread::get_id());
+    });
+    EXPECT_EQ(workers.size(), 3U);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(Parallel, ACallAfterAnExceptionRunsAsUsual) {
+  EXPECT_THROW(ParallelFor(8, 2, [](int64_t) { throw std::runtime_error("each"); }), std::runtime_error);
+  std::atomic<int> done{0};
+  ParallelFor(8, 2, [&](int64_t) { ++done; });
+  EXPECT_EQ(done, 8);
 }
 
 TEST(Parallel, NothingToDoIsFine) {
