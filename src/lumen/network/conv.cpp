@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
-#include "lumen/image/float4.h"
 #include "lumen/network/winograd.h"
 
 namespace lumen {
 
 namespace {
 
-constexpr int kMinWinogradChannels = 16;  // below, the transforms cost more than they save
+// Below, the transforms cost more than they save.
+constexpr int kMinWinogradIn = 8;
+constexpr int kMinWinogradOut = 16;
 constexpr int kTilesPerBlock = 40;  // two tile rows at 80 pixels: V and M of 128 channels stay near the core
+constexpr int kRowsPerBlock = 8;    // direct
 constexpr int kChannelsPerPass = 64;  // of M held at a time
 
 int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
@@ -32,16 +34,31 @@ Conv::Conv(const PlaneLayout& layout, const ConvMask& mask, const Tensor& weight
       in_(static_cast<int>(weight.shape[1])),
       out_(static_cast<int>(weight.shape[0])),
       padded_out_(RoundUp(out_, kKernelChannels)),
-      winograd_(in_ >= kMinWinogradChannels),
+      method_(ChooseMethod()),
       bias_(bias.values) {
   LUMEN_CHECK(mask.valid.Width() == layout.width && mask.valid.Height() == layout.height);
   Image<float> valid(layout.width, layout.height);
   for (size_t i = 0; i < valid.Size(); ++i) valid.Data()[i] = mask.valid.Data()[i] != 0 ? 1.0F : 0.0F;
   valid_ = MakePlane(layout, valid);
   scale_ = MakePlane(layout, mask.scale);
-  row_units_ = winograd_ ? layout.TilesY() : layout.height;
-  units_per_block_ = winograd_ ? std::max(1, kTilesPerBlock / layout.TilesX()) : 8;
-  winograd_ ? PackWinograd(weight) : PackDirect(weight);
+  row_units_ = IsWinograd() ? layout.TilesY() : layout.height;
+  units_per_block_ = IsWinograd() ? std::max(1, kTilesPerBlock / layout.TilesX()) : kRowsPerBlock;
+  switch (method_) {
+    case Method::kWinograd:
+      PackWinograd(weight);
+      break;
+    case Method::kDirect:
+      PackDirect(weight);
+      break;
+    case Method::kOneChannel:
+      weights_ = weight.values;
+      break;
+  }
+}
+
+Conv::Method Conv::ChooseMethod() const {
+  if (out_ == 1) return Method::kOneChannel;
+  return in_ >= kMinWinogradIn && out_ >= kMinWinogradOut ? Method::kWinograd : Method::kDirect;
 }
 
 int Conv::PaddedTiles(int tile_rows) const { return RoundUp(tile_rows * layout_.TilesX(), kernel_->columns); }
@@ -76,64 +93,43 @@ void Conv::PackDirect(const Tensor& weight) {
 }
 
 size_t Conv::ScratchSize() const {
-  const auto rows = static_cast<size_t>(4 * layout_.Stride());
-  if (!winograd_) return kKernelChannels * static_cast<size_t>(RoundUp(layout_.width, kernel_->columns)) + 64;
+  if (!IsWinograd())
+    return kKernelChannels * static_cast<size_t>(RoundUp(layout_.width, kernel_->columns)) + 64;
   const auto v = static_cast<size_t>(kWinogradPositions * PositionStride(in_, PaddedTiles(units_per_block_)));
   const auto m =
       static_cast<size_t>(kWinogradPositions * PositionStride(std::min(padded_out_, kChannelsPerPass),
                                                               PaddedTiles(units_per_block_)));
-  return v + m + rows + WinogradScratch(layout_.TilesX()) + 256;
+  return v + m + 256;
 }
 
-void Conv::RunBlock(int block, const float* input, const Output& output, float* scratch) const {
-  winograd_ ? RunWinogradBlock(block, input, output, scratch) : RunDirectBlock(block, input, output, scratch);
-}
-
-namespace {
-
-// out = raw · scale + bias · valid, its sum and its sum of squares; four columns at a time, so that the
-// order of the additions is fixed.
-ChannelSums EmitWithSums(const float* raw, const float* scale, const float* valid, float bias, int width,
-                         float* out) {
-  Float4 sum = {};
-  Float4 squares = {};
-  int x = 0;
-  for (; x + 4 <= width; x += 4) {
-    const Float4 value = LoadFloat4(raw + x) * LoadFloat4(scale + x) + bias * LoadFloat4(valid + x);
-    StoreFloat4(out + x, value);
-    sum += value;
-    squares += value * value;
+void Conv::RunBlock(int block, ChannelShare part, const float* input, const Output& output,
+                    float* scratch) const {
+  const int calls = padded_out_ / kKernelChannels;
+  const Channels channels{calls * part.share / part.shares * kKernelChannels,
+                          calls * (part.share + 1) / part.shares * kKernelChannels};
+  if (channels.begin == channels.end) return;
+  switch (method_) {
+    case Method::kWinograd:
+      return RunWinogradBlock(block, channels, input, output, scratch);
+    case Method::kDirect:
+      return RunDirectBlock(block, channels, input, output, scratch);
+    case Method::kOneChannel:
+      return RunOneChannelBlock(block, input, output, scratch);
   }
-  ChannelSums sums{static_cast<double>(sum[0] + sum[1] + sum[2] + sum[3]),
-                   static_cast<double>(squares[0] + squares[1] + squares[2] + squares[3])};
-  for (; x < width; ++x) {
-    out[x] = raw[x] * scale[x] + bias * valid[x];
-    sums.sum += out[x];
-    sums.squares += static_cast<double>(out[x]) * out[x];
-  }
-  return sums;
 }
 
-}  // namespace
-
-void Conv::EmitRow(const float* raw, int channel, int y, const Output& output) const {
+Epilogue Conv::EpilogueAt(int channel, int y, const Output& output) const {
   const ptrdiff_t place = layout_.Origin() + static_cast<ptrdiff_t>(y) * layout_.Stride();
-  const float* scale = scale_.data() + place;
-  const float* valid = valid_.data() + place;
-  float* out = output.planes + static_cast<ptrdiff_t>(channel) * layout_.PlaneSize() + place;
-  const float bias = bias_[channel];
-  if (output.sums != nullptr) {
-    const ChannelSums sums = EmitWithSums(raw, scale, valid, bias, layout_.width, out);
-    output.sums[channel].sum += sums.sum;
-    output.sums[channel].squares += sums.squares;
-    return;
-  }
-  // A ReLU is max(·, 0); without one the bound is so low that it never binds.
-  const float least = output.relu ? 0.0F : -3e38F;
-  for (int x = 0; x < layout_.width; ++x) out[x] = std::max(raw[x] * scale[x] + bias * valid[x], least);
+  return {scale_.data() + place,
+          valid_.data() + place,
+          output.planes + static_cast<ptrdiff_t>(channel) * layout_.PlaneSize() + place,
+          layout_.Stride(),
+          bias_[channel],
+          output.relu ? 0.0F : -3e38F};
 }
 
-void Conv::RunWinogradBlock(int block, const float* input, const Output& output, float* scratch) const {
+void Conv::RunWinogradBlock(int block, Channels share, const float* input, const Output& output,
+                            float* scratch) const {
   const int first = block * units_per_block_;
   const int tile_rows = std::min(units_per_block_, row_units_ - first);
   const int tiles_x = layout_.TilesX();
@@ -143,8 +139,6 @@ void Conv::RunWinogradBlock(int block, const float* input, const Output& output,
   const ptrdiff_t v_position = PositionStride(in_, tiles);
   float* v = scratch;
   float* m = v + kWinogradPositions * v_position;
-  float* rows = m + kWinogradPositions * PositionStride(std::min(padded_out_, kChannelsPerPass), tiles);
-  float* transform_scratch = rows + 4 * layout_.Stride();
 
   // V[position][channel][tile]
   for (int c = 0; c < in_; ++c) {
@@ -152,12 +146,12 @@ void Conv::RunWinogradBlock(int block, const float* input, const Output& output,
       const float* row = input + static_cast<ptrdiff_t>(c) * layout_.PlaneSize() +
                          static_cast<ptrdiff_t>(4 * (first + r)) * layout_.Stride() + 3;
       TransformInputRow(row, layout_.Stride(), tiles_x, v + static_cast<ptrdiff_t>(c) * tiles + r * tiles_x,
-                        v_position, transform_scratch);
+                        v_position);
     }
   }
   const size_t weights_position = static_cast<size_t>(padded_out_) * in_;
-  for (int pass = 0; pass < padded_out_; pass += kChannelsPerPass) {
-    const int channels = std::min(kChannelsPerPass, padded_out_ - pass);
+  for (int pass = share.begin; pass < share.end; pass += kChannelsPerPass) {
+    const int channels = std::min(kChannelsPerPass, share.end - pass);
     const ptrdiff_t m_position = PositionStride(channels, tiles);
     // M[position][channel][tile] = U V
     for (int p = 0; p < kWinogradPositions; ++p) {
@@ -171,31 +165,87 @@ void Conv::RunWinogradBlock(int block, const float* input, const Output& output,
     }
     for (int o = 0; o < std::min(channels, out_ - pass); ++o) {
       for (int r = 0; r < tile_rows; ++r) {
-        TransformOutputRow(m + static_cast<ptrdiff_t>(o) * tiles + r * tiles_x, m_position, tiles_x, rows,
-                           layout_.Stride(), transform_scratch);
-        for (int i = 0; i < 4; ++i) {
-          const int y = 4 * (first + r) + i;
-          if (y < layout_.height) EmitRow(rows + i * layout_.Stride(), pass + o, y, output);
-        }
+        const int y = 4 * (first + r);
+        TransformOutputRow(m + static_cast<ptrdiff_t>(o) * tiles + r * tiles_x, m_position, layout_.width,
+                           std::min(4, layout_.height - y), EpilogueAt(pass + o, y, output),
+                           output.sums == nullptr ? nullptr : output.sums + pass + o);
       }
     }
   }
 }
 
-void Conv::RunDirectBlock(int block, const float* input, const Output& output, float* scratch) const {
+void Conv::EmitRow(const float* raw, int channel, int y, const Output& output) const {
+  const Epilogue to = EpilogueAt(channel, y, output);
+  LaneSums lanes;
+  if (output.sums == nullptr) {
+    EmitRun<false>(raw, layout_.width, to, 0, lanes);
+  } else {
+    EmitRun<true>(raw, layout_.width, to, 0, lanes);
+    lanes.AddTo(output.sums[channel]);
+  }
+}
+
+void Conv::RunDirectBlock(int block, Channels channels, const float* input, const Output& output,
+                          float* scratch) const {
   const int first = block * units_per_block_;
   const int last = std::min(first + units_per_block_, row_units_);
   const int padded_width = RoundUp(layout_.width, kernel_->columns);
-  for (int y = first; y < last; ++y) {
-    const float* base = input + layout_.Origin() + static_cast<ptrdiff_t>(y) * layout_.Stride();
-    for (int o = 0; o < padded_out_; o += kKernelChannels) {
-      const float* weights = weights_.data() + static_cast<size_t>(o) * in_ * 9;
+  for (int o = channels.begin; o < channels.end; o += kKernelChannels) {
+    const float* weights = weights_.data() + static_cast<size_t>(o) * in_ * 9;
+    for (int y = first; y < last; ++y) {
+      const float* base = input + layout_.Origin() + static_cast<ptrdiff_t>(y) * layout_.Stride();
       for (int x = 0; x < padded_width; x += kernel_->columns) {
         kernel_->with_offsets(weights, base + x, offsets_.data(), 9 * in_, scratch + x, padded_width);
       }
       for (int i = 0; i < std::min(kKernelChannels, out_ - o); ++i)
         EmitRow(scratch + static_cast<ptrdiff_t>(i) * padded_width, o + i, y, output);
     }
+  }
+}
+
+namespace {
+
+// Adds one input channel's part to four rows of sixteen columns of one output channel: as many sums as the
+// multiply-adds' latency needs, and each input row serves three of them.
+inline void AddChannel(const float* input, ptrdiff_t stride, const float* filter, float* raw,
+                       ptrdiff_t raw_stride) {
+  Float4 sums[4][4];
+#pragma GCC unroll 16
+  for (int n = 0; n < 16; ++n) sums[n / 4][n % 4] = Load4(raw + n / 4 * raw_stride + n % 4 * 4);
+#pragma GCC unroll 6
+  for (int j = -1; j <= 4; ++j) {
+#pragma GCC unroll 12
+    for (int n = 0; n < 12; ++n) {
+      const int i = n / 4;
+      const Float4 d = Load4(input + j * stride + i - 1 + n % 4 * 4);
+#pragma GCC unroll 3
+      for (int tap = 0; tap < 3; ++tap) {
+        const int row = j + 1 - tap;
+        if (row >= 0 && row < 4) sums[row][n % 4] += filter[3 * tap + i] * d;
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int n = 0; n < 16; ++n) Store4(raw + n / 4 * raw_stride + n % 4 * 4, sums[n / 4][n % 4]);
+}
+
+}  // namespace
+
+void Conv::RunOneChannelBlock(int block, const float* input, const Output& output, float* scratch) const {
+  const int first = block * units_per_block_;
+  const int last = std::min(first + units_per_block_, row_units_);
+  const int padded_width = RoundUp(layout_.width, 16);
+  for (int y = first; y < last; y += 4) {
+    std::fill_n(scratch, 4 * padded_width, 0.0F);
+    for (int c = 0; c < in_; ++c) {  // outermost, because a plane's rows lie side by side
+      const float* rows = input + static_cast<ptrdiff_t>(c) * layout_.PlaneSize() + layout_.Origin() +
+                          static_cast<ptrdiff_t>(y) * layout_.Stride();
+      for (int x = 0; x < padded_width; x += 16)
+        AddChannel(rows + x, layout_.Stride(), &weights_[static_cast<size_t>(9) * c], scratch + x,
+                   padded_width);
+    }
+    for (int i = 0; i < std::min(4, last - y); ++i)
+      EmitRow(scratch + static_cast<ptrdiff_t>(i) * padded_width, 0, y + i, output);
   }
 }
 

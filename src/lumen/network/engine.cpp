@@ -29,6 +29,8 @@ struct NetworkEngine::Block {
 
 namespace {
 
+constexpr int kRowsPerChunk = 8;  // of maps, where rows go side by side
+
 std::vector<float> MaskPlane(const PlaneLayout& layout, const Mask& mask) {
   std::vector<float> plane(layout.BufferSize(1), 0.0F);
   for (int y = 0; y < mask.Height(); ++y) {
@@ -133,14 +135,18 @@ NetworkEngine::~NetworkEngine() = default;
 
 void NetworkEngine::RunConv(const Conv& conv, const float* input, Planes& output, bool relu, bool want_sums) {
   if (want_sums) std::fill_n(block_sums_.begin(), conv.NumBlocks() * conv.Out(), ChannelSums{});
-  // Each thread takes one contiguous share of the blocks with a scratch of its own.
-  const int shares = std::min(options_.threads, conv.NumBlocks());
-  ParallelFor(shares, shares, [&](int64_t share) {
-    const int64_t begin = share * conv.NumBlocks() / shares;
-    const int64_t end = (share + 1) * conv.NumBlocks() / shares;
-    for (int64_t block = begin; block < end; ++block) {
+  // Each thread takes one contiguous share of the blocks, or of the channels where blocks are too few, with
+  // a scratch of its own.
+  const int threads = options_.threads;
+  const bool by_channels = conv.NumBlocks() < threads;
+  ParallelFor(threads, threads, [&](int64_t index) {
+    const int share = static_cast<int>(index);
+    const int begin = by_channels ? 0 : share * conv.NumBlocks() / threads;
+    const int end = by_channels ? conv.NumBlocks() : (share + 1) * conv.NumBlocks() / threads;
+    const Conv::ChannelShare part = by_channels ? Conv::ChannelShare{share, threads} : Conv::ChannelShare{};
+    for (int block = begin; block < end; ++block) {
       ChannelSums* sums = want_sums ? &block_sums_[static_cast<size_t>(block) * conv.Out()] : nullptr;
-      conv.RunBlock(static_cast<int>(block), input, {output.data(), relu, sums},
+      conv.RunBlock(block, part, input, {output.data(), relu, sums},
                     scratch_[static_cast<size_t>(share)].data());
     }
   });
@@ -158,16 +164,17 @@ void NetworkEngine::RunConv(const Conv& conv, const float* input, Planes& output
 void NetworkEngine::Normalise(const Block& block, Planes& planes) const {
   const int per_group = block.spec.out / block.groups;
   const double count = static_cast<double>(block.layout.width) * block.layout.height * per_group;
-  for (int g = 0; g < block.groups; ++g) {
+  ParallelFor(block.groups, options_.threads, [&](int64_t g) {
     double sum = 0;
     double squares = 0;
-    for (int c = g * per_group; c < (g + 1) * per_group; ++c) {
+    const int first = static_cast<int>(g) * per_group;
+    for (int c = first; c < first + per_group; ++c) {
       sum += sums_[c].sum;
       squares += sums_[c].squares;
     }
     const double mean = sum / count;
     const double inverse = 1.0 / std::sqrt(std::max(0.0, squares / count - mean * mean) + 1e-5);
-    for (int c = g * per_group; c < (g + 1) * per_group; ++c) {
+    for (int c = first; c < first + per_group; ++c) {
       const auto slope = static_cast<float>(inverse * block.norm_weight[c]);
       const auto shift = static_cast<float>(block.norm_bias[c] - mean * inverse * block.norm_weight[c]);
       float* plane = planes.data() + static_cast<ptrdiff_t>(c) * block.layout.PlaneSize();
@@ -176,7 +183,7 @@ void NetworkEngine::Normalise(const Block& block, Planes& planes) const {
       for (int i = 0; i < block.layout.PlaneSize(); ++i)
         plane[i] = std::max(plane[i] * slope + shift, 0.0F) * valid[i];
     }
-  }
+  });
 }
 
 void NetworkEngine::RunBlock(const Block& block, const float* input, Planes& middle, Planes& output) {
@@ -203,15 +210,14 @@ void NetworkEngine::LoadImage(ImageView<const uint8_t> rgb) {
 const float* NetworkEngine::GatherUpInput(Block& block, const Block& below) {
   const Block& skip = *blocks_[static_cast<size_t>(block.spec.skip)];
   const int plane = block.layout.PlaneSize();
-  for (int c = 0; c < below.spec.out; ++c) {
-    DoublePlane(below.output.data() + static_cast<ptrdiff_t>(c) * below.layout.PlaneSize(), below.layout,
-                block.input_valid.data(), block.layout,
-                block.gathered.data() + static_cast<ptrdiff_t>(c) * plane);
-  }
-  for (int c = 0; c < skip.spec.out; ++c) {
-    MultiplyPlane(skip.output.data() + static_cast<ptrdiff_t>(c) * plane, block.input_valid.data(), plane,
-                  block.gathered.data() + static_cast<ptrdiff_t>(below.spec.out + c) * plane);
-  }
+  ParallelFor(below.spec.out, options_.threads, [&](int64_t c) {
+    DoublePlane(below.output.data() + c * below.layout.PlaneSize(), below.layout, block.input_valid.data(),
+                block.layout, block.gathered.data() + c * plane);
+  });
+  ParallelFor(skip.spec.out, options_.threads, [&](int64_t c) {
+    MultiplyPlane(skip.output.data() + c * plane, block.input_valid.data(), plane,
+                  block.gathered.data() + (below.spec.out + c) * plane);
+  });
   return block.gathered.data();
 }
 
@@ -228,10 +234,10 @@ void NetworkEngine::RunTrunk(ImageView<const uint8_t> rgb) {
     current = block.output.data();
     if (block.spec.role != BlockSpec::Role::kDown) continue;
     const PlaneLayout& half = blocks_[b + 1]->layout;
-    for (int c = 0; c < block.spec.out; ++c) {
-      MaxPoolPlane(block.output.data() + static_cast<ptrdiff_t>(c) * block.layout.PlaneSize(), block.layout,
-                   half, block.pooled.data() + static_cast<ptrdiff_t>(c) * half.PlaneSize());
-    }
+    ParallelFor(block.spec.out, options_.threads, [&](int64_t c) {
+      MaxPoolPlane(block.output.data() + c * block.layout.PlaneSize(), block.layout, half,
+                   block.pooled.data() + c * half.PlaneSize());
+    });
     current = block.pooled.data();
   }
   have_trunk_ = true;
@@ -261,7 +267,10 @@ Image<float> NetworkEngine::RunHead(int head) {
     last = &block;
   }
   Image<float> output(last->layout.width, last->layout.height, last->spec.out);
-  InterleavePlanes(current, last->layout, last->spec.activation, output);
+  ParallelChunks(output.Height(), kRowsPerChunk, options_.threads, [&](int64_t begin, int64_t end) {
+    for (int64_t y = begin; y < end; ++y)
+      InterleaveRow(current, last->layout, last->spec.activation, static_cast<int>(y), output);
+  });
   return output;
 }
 

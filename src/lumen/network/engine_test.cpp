@@ -33,15 +33,19 @@ TEST_P(EngineMasks, AgreesWithThePlainNetwork) {
 }
 
 TEST(Engine, ThreadsChangeNothing) {
-  const NetworkSpec spec = MakeFeatureSpec();
-  const auto tensors = MakeTensors(spec);
   const Mask mask = MakeMask(MaskKind::kCircle, 160, 128);
   const RgbImage image = MakeImage(160, 128);
-  NetworkEngine one(spec, tensors, mask, {.threads = 1});
-  NetworkEngine three(spec, tensors, mask, {.threads = 3});
-  one.RunTrunk(image);
-  three.RunTrunk(image);
-  for (int head = 0; head < 2; ++head) EXPECT_EQ(one.RunHead(head), three.RunHead(head));
+  for (const NetworkSpec& spec : {MakeDepthSpec(), MakeFeatureSpec()}) {
+    const auto tensors = MakeTensors(spec);
+    NetworkEngine one(spec, tensors, mask, {.threads = 1});
+    one.RunTrunk(image);
+    const Image<float> heads[2] = {one.RunHead(0), one.RunHead(1)};
+    for (const int threads : {2, 3, 11}) {  // by blocks of rows, by channels where there are few
+      NetworkEngine more(spec, tensors, mask, {.threads = threads});
+      more.RunTrunk(image);
+      for (int head = 0; head < 2; ++head) EXPECT_EQ(more.RunHead(head), heads[head]) << threads;
+    }
+  }
 }
 
 TEST(Engine, FramesDoNotInfluenceEachOther) {

@@ -1,61 +1,72 @@
 #include "lumen/network/fast_math.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <cstring>
+
+#include "lumen/image/float4.h"
 
 namespace lumen {
 
 namespace {
 
+typedef int32_t Int4 __attribute__((vector_size(16)));
+
 // 2^x for |x| < 126: the integer part goes into the exponent, the rest through a polynomial.
-inline float Exp2(float x) {
-  const float shifted = x + 12582912.0F;  // 1.5 · 2²³: rounds to the nearest integer in the low bits
-  const float whole = shifted - 12582912.0F;
-  const float f = (x - whole) * 0.693147182F;
-  float p = 1.98412698e-4F;
-  p = p * f + 1.38888889e-3F;
-  p = p * f + 8.33333333e-3F;
-  p = p * f + 4.16666667e-2F;
-  p = p * f + 1.66666667e-1F;
-  p = p * f + 0.5F;
-  p = p * f + 1.0F;
-  p = p * f + 1.0F;
-  const auto exponent = static_cast<uint32_t>(static_cast<int32_t>(whole) + 127) << 23;
-  return p * std::bit_cast<float>(exponent);
+inline Float4 Exp2(Float4 x) {
+  const Float4 shifted = x + 12582912.0F;  // 1.5 · 2²³: rounds to the nearest integer in the low bits
+  const Float4 whole = shifted - 12582912.0F;
+  const Float4 f = (x - whole) * 0.693147182F;
+  Float4 p = Splat4(1.98412698e-4F);
+  for (const float coefficient :
+       {1.38888889e-3F, 8.33333333e-3F, 4.16666667e-2F, 1.66666667e-1F, 0.5F, 1.0F, 1.0F})
+    p = p * f + coefficient;
+  const Int4 exponent = (__builtin_convertvector(whole, Int4) + 127) << 23;
+  return p * reinterpret_cast<Float4>(exponent);
 }
 
-inline float Tanh(float x) {
-  const float clamped = std::min(std::max(x, -9.0F), 9.0F);
+inline Float4 Tanh(Float4 x) {
+  constexpr float kFlat = 9.0F;  // beyond, the nearest float is 1
+  const Float4 clamped = Min4(Max4(x, Splat4(-kFlat)), Splat4(kFlat));
   // Near zero 1 - 2/(e^{2x} + 1) cancels; the odd series is exact there.
-  const float x2 = clamped * clamped;
-  const float series = clamped * (1.0F + x2 * (-1.0F / 3 + x2 * (2.0F / 15 - x2 * (17.0F / 315))));
-  const float e = Exp2(clamped * 2.88539008F);
-  const float quotient = 1.0F - 2.0F / (e + 1.0F);
+  const Float4 x2 = clamped * clamped;
+  const Float4 series = clamped * (1.0F + x2 * (-1.0F / 3 + x2 * (2.0F / 15 - x2 * (17.0F / 315))));
+  const Float4 e = Exp2(clamped * 2.88539008F);
+  const Float4 quotient = 1.0F - 2.0F / (e + 1.0F);
   return x2 < 0.01F ? series : quotient;
+}
+
+inline Float4 Activate(Float4 x, Activation activation) {
+  if (activation == Activation::kTanh) return Tanh(x);
+  if (activation == Activation::kAbs) return Max4(x, -x);
+  return x;
 }
 
 }  // namespace
 
-float FastTanh(float x) { return Tanh(x); }
+float FastTanh(float x) { return Tanh(Splat4(x))[0]; }
 
-void InterleavePlanes(const float* planes, const PlaneLayout& layout, Activation activation,
-                      Image<float>& out) {
+void InterleaveRow(const float* planes, const PlaneLayout& layout, Activation activation, int y,
+                   Image<float>& out) {
   const int channels = out.Channels();
-  std::vector<float> row(static_cast<size_t>(layout.width));
-  for (int c = 0; c < channels; ++c) {
-    for (int y = 0; y < layout.height; ++y) {
-      const float* source =
-          planes + static_cast<ptrdiff_t>(c) * layout.PlaneSize() + layout.Origin() + y * layout.Stride();
-      if (activation == Activation::kTanh) {
-        for (int x = 0; x < layout.width; ++x) row[x] = Tanh(source[x]);
-      } else if (activation == Activation::kAbs) {
-        for (int x = 0; x < layout.width; ++x) row[x] = std::abs(source[x]);
-      } else {
-        std::copy_n(source, layout.width, row.begin());
+  const float* row = planes + layout.Origin() + y * layout.Stride();
+  float* const pixels = out.Row(y);
+  for (int x = 0; x < layout.width; x += 4) {
+    for (int c = 0; c < channels; c += 4) {
+      const int columns = std::min(4, layout.width - x);
+      const int used = std::min(4, channels - c);
+      // Four channels of four columns, turned; planes have room behind them, so four columns can be read.
+      Float4 v[4] = {};
+      for (int k = 0; k < used; ++k) {
+        v[k] = Activate(Load4(row + static_cast<ptrdiff_t>(c + k) * layout.PlaneSize() + x), activation);
       }
-      float* target = out.Row(y) + c;
-      for (int x = 0; x < layout.width; ++x) target[static_cast<ptrdiff_t>(x) * channels] = row[x];
+      Transpose4(v[0], v[1], v[2], v[3]);
+      float* target = pixels + static_cast<ptrdiff_t>(x) * channels + c;
+      for (int k = 0; k < columns; ++k, target += channels) {
+        if (used == 4)
+          Store4(target, v[k]);
+        else
+          std::memcpy(target, &v[k], static_cast<size_t>(used) * sizeof(float));
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-// Activations at the end of a head, on whole maps at once.
+// Activations at the end of a head, on whole rows at once.
 #pragma once
 
 #include "lumen/network/architecture.h"
@@ -6,11 +6,11 @@
 
 namespace lumen {
 
-// tanh to about 2e-7, without branches or library calls, so that loops over it become vector code.
+// tanh to about 2e-7, without branches or library calls: one lane of what rows go through.
 float FastTanh(float x);
 
-// Planes → interleaved pixels, through the activation.
-void InterleavePlanes(const float* planes, const PlaneLayout& layout, Activation activation,
-                      Image<float>& out);
+// One row of planes → interleaved pixels, through the activation.
+void InterleaveRow(const float* planes, const PlaneLayout& layout, Activation activation, int y,
+                   Image<float>& out);
 
 }  // namespace lumen

@@ -1,8 +1,6 @@
 #include "lumen/network/winograd.h"
 
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#endif
+#include <algorithm>
 
 #include "lumen/image/float4.h"
 
@@ -37,41 +35,54 @@ inline void OutputTransform(const T (&m)[6], T (&o)[4]) {
   o[3] = b + m[3] * 0.125F - m[4] * 8.0F + m[5];
 }
 
-// Columns 4t + i of four neighbouring tiles, i = 0 … 3.
-inline void LoadStride4(const float* p, Float4 (&v)[4]) {
-#if defined(__aarch64__)
-  const float32x4x4_t loaded = vld4q_f32(p);
-  for (int i = 0; i < 4; ++i) v[i] = loaded.val[i];
-#else
-  const Float4 a = LoadFloat4(p), b = LoadFloat4(p + 4), c = LoadFloat4(p + 8), d = LoadFloat4(p + 12);
-  const Float4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-               ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Float4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-               cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  v[0] = __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5);
-  v[1] = __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7);
-  v[2] = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
-  v[3] = __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7);
-#endif
+// Bᵀ down four columns of six rows.
+inline void TransformColumns(const float* p, ptrdiff_t row_stride, Float4 (&t)[6]) {
+  Float4 d[6];
+#pragma GCC unroll 6
+  for (int i = 0; i < 6; ++i) d[i] = Load4(p + i * row_stride);
+  InputTransform(d, t);
 }
 
-// The last three lanes of a, then the first of b.
-inline Float4 ShiftIn(Float4 a, Float4 b) { return __builtin_shufflevector(a, b, 1, 2, 3, 4); }
+// The outputs of four neighbouring tiles, four columns a vector: raw[row][tile].
+inline void TransformFourTiles(const float* m, ptrdiff_t position_stride, Float4 (&raw)[4][4]) {
+  Float4 down[6][4];
+#pragma GCC unroll 6
+  for (int j = 0; j < 6; ++j) {
+    Float4 v[6];
+#pragma GCC unroll 6
+    for (int i = 0; i < 6; ++i) v[i] = Load4(m + (6 * i + j) * position_stride);
+    OutputTransform(v, down[j]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Float4 v[6] = {down[0][i], down[1][i], down[2][i], down[3][i], down[4][i], down[5][i]};
+    OutputTransform(v, raw[i]);
+    Transpose4(raw[i][0], raw[i][1], raw[i][2], raw[i][3]);
+  }
+}
 
-inline void StoreStride4(float* p, const Float4 (&v)[4]) {
-#if defined(__aarch64__)
-  const float32x4x4_t stored = {{v[0], v[1], v[2], v[3]}};
-  vst4q_f32(p, stored);
-#else
-  const Float4 ab0 = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5),
-               ab1 = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-  const Float4 cd0 = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5),
-               cd1 = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
-  StoreFloat4(p, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
-  StoreFloat4(p + 4, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
-  StoreFloat4(p + 8, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
-  StoreFloat4(p + 12, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
-#endif
+template <bool kSums>
+LaneSums EmitTiles(const float* m, ptrdiff_t position_stride, int width, int rows, const Epilogue to) {
+  LaneSums sums;
+  Float4 raw[4][4];
+  int x = 0;
+  for (; x + 16 <= width && rows == 4; x += 16) {
+    TransformFourTiles(m + x / 4, position_stride, raw);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) EmitFour<kSums>(raw[i][k], to, i * to.stride + x + 4 * k, sums);
+    }
+  }
+  for (; x < width; x += 16) {  // what does not fill four tiles
+    TransformFourTiles(m + x / 4, position_stride, raw);
+    float cells[4][16];
+    for (int i = 0; i < rows; ++i) {
+      for (int k = 0; k < 4; ++k) Store4(cells[i] + 4 * k, raw[i][k]);
+      EmitRun<kSums>(cells[i], std::min(16, width - x), to, i * to.stride + x, sums);
+    }
+  }
+  return sums;
 }
 
 }  // namespace
@@ -96,67 +107,34 @@ void TransformFilter(const float* g, float* u) {
 }
 
 void TransformInputRow(const float* row, ptrdiff_t row_stride, int tiles, float* out,
-                       ptrdiff_t position_stride, float* scratch) {
-  // Down the columns first, on contiguous memory.
-  const int width = 4 * tiles + 2;
-  const ptrdiff_t line = 4 * static_cast<ptrdiff_t>(tiles) + 24;
-  for (int x = 0; x < width; x += 4) {
-    Float4 d[6], t[6];
-    for (int i = 0; i < 6; ++i) d[i] = LoadFloat4(row + i * row_stride + x);
-    InputTransform(d, t);
-    for (int i = 0; i < 6; ++i) StoreFloat4(scratch + i * line + x, t[i]);
-  }
-  // Then along the rows, four tiles at a time.
-  for (int i = 0; i < 6; ++i) {
-    const float* p = scratch + i * line;
-    float* o = out + 6 * i * position_stride;
-    int tile = 0;
-    Float4 now[4], next[4], t[6];
-    if (tiles >= 4) LoadStride4(p, now);
-    for (; tile + 4 <= tiles; tile += 4) {
+                       ptrdiff_t position_stride) {
+  Float4 columns[5][6];  // sixteen columns and the four behind them, transformed downwards
+  TransformColumns(row, row_stride, columns[4]);
+  for (int tile = 0; tile < tiles; tile += 4) {
+#pragma GCC unroll 6
+    for (int i = 0; i < 6; ++i) columns[0][i] = columns[4][i];
+#pragma GCC unroll 4
+    for (int k = 1; k < 5; ++k) TransformColumns(row + 4 * (tile + k), row_stride, columns[k]);
+#pragma GCC unroll 6
+    for (int i = 0; i < 6; ++i) {
+      Float4 d[6] = {columns[0][i], columns[1][i], columns[2][i], columns[3][i]}, t[6];
+      Transpose4(d[0], d[1], d[2], d[3]);
       // A tile's last two columns are the first two of its right neighbour.
-      LoadStride4(p + 4 * tile + 16, next);
-      const Float4 d[6] = {
-          now[0], now[1], now[2], now[3], ShiftIn(now[0], next[0]), ShiftIn(now[1], next[1])};
+      d[4] = __builtin_shufflevector(d[0], columns[4][i], 1, 2, 3, 4);
+      d[5] = __builtin_shufflevector(d[1], columns[4][i], 1, 2, 3, 5);
       InputTransform(d, t);
-      for (int j = 0; j < 6; ++j) StoreFloat4(o + j * position_stride + tile, t[j]);
-      for (int j = 0; j < 4; ++j) now[j] = next[j];
-    }
-    for (; tile < tiles; ++tile) {
-      float d[6], u[6];
-      for (int j = 0; j < 6; ++j) d[j] = p[4 * tile + j];
-      InputTransform(d, u);
-      for (int j = 0; j < 6; ++j) o[j * position_stride + tile] = u[j];
+#pragma GCC unroll 6
+      for (int j = 0; j < 6; ++j) Store4(out + (6 * i + j) * position_stride + tile, t[j]);
     }
   }
 }
 
-void TransformOutputRow(const float* m, ptrdiff_t position_stride, int tiles, float* out,
-                        ptrdiff_t out_stride, float* scratch) {
-  const ptrdiff_t line = 4 * static_cast<ptrdiff_t>(tiles) + 24;
-  for (int i = 0; i < 6; ++i) {
-    const float* p = m + 6 * i * position_stride;
-    float* o = scratch + i * line;
-    int tile = 0;
-    for (; tile + 4 <= tiles; tile += 4) {
-      Float4 v[6], t[4];
-      for (int j = 0; j < 6; ++j) v[j] = LoadFloat4(p + j * position_stride + tile);
-      OutputTransform(v, t);
-      StoreStride4(o + 4 * tile, t);
-    }
-    for (; tile < tiles; ++tile) {
-      float v[6], t[4];
-      for (int j = 0; j < 6; ++j) v[j] = p[j * position_stride + tile];
-      OutputTransform(v, t);
-      for (int j = 0; j < 4; ++j) o[4 * tile + j] = t[j];
-    }
-  }
-  for (int x = 0; x < 4 * tiles; x += 4) {
-    Float4 v[6], t[4];
-    for (int i = 0; i < 6; ++i) v[i] = LoadFloat4(scratch + i * line + x);
-    OutputTransform(v, t);
-    for (int i = 0; i < 4; ++i) StoreFloat4(out + i * out_stride + x, t[i]);
-  }
+void TransformOutputRow(const float* m, ptrdiff_t position_stride, int width, int rows, const Epilogue& to,
+                        ChannelSums* sums) {
+  if (sums == nullptr)
+    EmitTiles<false>(m, position_stride, width, rows, to);
+  else
+    EmitTiles<true>(m, position_stride, width, rows, to).AddTo(*sums);
 }
 
 }  // namespace lumen

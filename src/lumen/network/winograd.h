@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "lumen/network/epilogue.h"
+
 namespace lumen {
 
 constexpr int kWinogradPositions = 36;
@@ -12,14 +14,13 @@ constexpr int kWinogradPositions = 36;
 void TransformFilter(const float* filter, float* transformed);
 
 // Six rows of a plane (`row` points at column −1 of the first) → V[position · position_stride + tile].
+// Goes four tiles at a time: up to three more are read and written than there are.
 void TransformInputRow(const float* row, ptrdiff_t row_stride, int tiles, float* out,
-                       ptrdiff_t position_stride, float* scratch);
+                       ptrdiff_t position_stride);
 
-// M[position · position_stride + tile] → four rows of 4 · tiles values at out, out + out_stride, ….
-void TransformOutputRow(const float* m, ptrdiff_t position_stride, int tiles, float* out,
-                        ptrdiff_t out_stride, float* scratch);
-
-// Floats of scratch either transform needs.
-inline size_t WinogradScratch(int tiles) { return 6 * (4 * static_cast<size_t>(tiles) + 24); }
+// M[position · position_stride + tile] → a row of tiles, `width` columns and `rows` (at most four) rows of
+// it, through the epilogue; adds to `sums` where it is given. Reads whole fours of tiles.
+void TransformOutputRow(const float* m, ptrdiff_t position_stride, int width, int rows, const Epilogue& to,
+                        ChannelSums* sums);
 
 }  // namespace lumen
