@@ -20,17 +20,17 @@ namespace lumen {
 
 namespace fs = std::filesystem;
 
-// As training sets it up (train/alignment.h), but for the robust share, 0.02 instead of 0.03. These weights
-// were chosen on pairs of the suite itself: docs/decisions.md.
+// As training sets it up (train/alignment.h), but matches weigh more while a pair is placed and less while it
+// is shaped: docs/decisions.md.
 PriorStudyOptions::PriorStudyOptions() {
   alignment.optimize_scale = alignment.optimize_code = true;
   alignment.code_joins_late = alignment.relative_code = true;
   alignment.code_prior_weight = 10;
   alignment.use_matched_geometry = true;
-  alignment.matched_geometry.weight = 1;
-  alignment.reprojection.weight = 0.3;
+  alignment.matched_geometry.weight = 10;
+  alignment.reprojection.weight = 0.1;
   alignment.feature_metric.relative = true;
-  alignment.feature_metric.robust = 0.02;
+  alignment.feature_metric.robust = 0.03;
 }
 
 namespace {

@@ -16,6 +16,7 @@ void FeatureMetricOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("exact_derivative", exact_derivative,
                 {.help = "derivative of the bilinear interpolant instead of sampled central differences"});
   visitor.Field("plain", plain, {.help = "use the plain double-precision kernel"});
+  visitor.Group("reuse", reuse);
   visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads per evaluation"});
 }
 
@@ -27,7 +28,8 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
       variables_(variables.WithoutTargetDepth()),
       source_(std::move(source)),
       target_(std::move(target)),
-      threads_(options.threads) {
+      threads_(options.threads),
+      memory_(options.reuse, source_.get(), false) {
   LUMEN_CHECK(source_ != nullptr && target_ != nullptr);
   CheckFeatures(*target_);
   problem_.levels = static_cast<int>(options.level_weights.size());
@@ -58,8 +60,7 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
   }
 }
 
-PairSystem FeatureMetricFactor::Evaluate(const Values& values, bool with_derivatives) const {
-  const PairState state = variables_.Resolve(values);
+PairSystem FeatureMetricFactor::Evaluate(const PairState& state, bool with_derivatives) const {
   LUMEN_CHECK(state.source_code.size() == source_->NumBases(), state.source_code.size(), " codes for ",
               source_->NumBases(), " bases");
   // A packed target's levels are made for each evaluation; what that costs: docs/decisions.md.
@@ -84,10 +85,16 @@ PairSystem FeatureMetricFactor::Evaluate(const Values& values, bool with_derivat
   return sum;
 }
 
-double FeatureMetricFactor::Error(const Values& values) const { return Evaluate(values, false).error; }
+double FeatureMetricFactor::Error(const Values& values) const {
+  return Evaluate(variables_.Resolve(values), false).error;
+}
 
 NormalBlock FeatureMetricFactor::Linearize(const Values& values) const {
-  return variables_.Expand(Evaluate(values, true), values);
+  const PairState state = variables_.Resolve(values);
+  if (const auto near = memory_.Recall(state)) return variables_.Expand(*near, values);
+  const PairSystem system = Evaluate(state, true);
+  memory_.Keep(state, system);
+  return variables_.Expand(system, values);
 }
 
 }  // namespace lumen

@@ -7,6 +7,7 @@
 
 #include "lumen/base/config.h"
 #include "lumen/factors/fm_kernel.h"
+#include "lumen/factors/pair_memory.h"
 
 namespace lumen {
 
@@ -20,6 +21,7 @@ struct FeatureMetricOptions {
   bool relative = false;
   bool exact_derivative = false;  // see FmProblem
   bool plain = false;             // the double-precision kernel
+  StepThresholds reuse{0, 0, 0};  // how near the last state its system serves again: see PairMemory
   int threads = 1;
 
   void Describe(ConfigVisitor& visitor);
@@ -39,7 +41,7 @@ class FeatureMetricFactor : public Factor {
   NormalBlock Linearize(const Values& values) const override;
 
  private:
-  PairSystem Evaluate(const Values& values, bool with_derivatives) const;
+  PairSystem Evaluate(const PairState& state, bool with_derivatives) const;
 
   PairVariables variables_;
   std::shared_ptr<const KeyframeSamples> source_;
@@ -48,6 +50,7 @@ class FeatureMetricFactor : public Factor {
   FmProblem problem_;
   bool use_fast_;
   int threads_;
+  mutable PairMemory memory_;
 };
 
 }  // namespace lumen

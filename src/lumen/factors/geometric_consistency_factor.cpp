@@ -14,6 +14,7 @@ void GeometricConsistencyOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("exact_derivative", exact_derivative,
                 {.help = "derivative of the bilinear interpolant instead of sampled central differences"});
   visitor.Field("plain", plain, {.help = "use the plain double-precision kernel"});
+  visitor.Group("reuse", reuse);
   visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads per evaluation"});
 }
 
@@ -26,7 +27,8 @@ GeometricConsistencyFactor::GeometricConsistencyFactor(const PairVariables& vari
       source_(std::move(source)),
       target_(std::move(target)),
       weight_(options.weight),
-      threads_(options.threads) {
+      threads_(options.threads),
+      memory_(options.reuse, source_.get(), true) {
   LUMEN_CHECK(source_ != nullptr && target_ != nullptr && options.weight >= 0 && options.sigma > 0);
   CheckDepth(*target_);
   problem_.source = source_.get();
@@ -38,8 +40,7 @@ GeometricConsistencyFactor::GeometricConsistencyFactor(const PairVariables& vari
   use_fast_ = !options.plain && GcFastServes(problem_);
 }
 
-PairSystem GeometricConsistencyFactor::Evaluate(const Values& values, bool with_derivatives) const {
-  const PairState state = variables_.Resolve(values);
+PairSystem GeometricConsistencyFactor::Evaluate(const PairState& state, bool with_derivatives) const {
   LUMEN_CHECK(state.source_code.size() == source_->NumBases() &&
                   state.target_code.size() == target_->depth.NumBases(),
               "a code that does not fit its bases");
@@ -61,10 +62,16 @@ PairSystem GeometricConsistencyFactor::Evaluate(const Values& values, bool with_
   return sum;
 }
 
-double GeometricConsistencyFactor::Error(const Values& values) const { return Evaluate(values, false).error; }
+double GeometricConsistencyFactor::Error(const Values& values) const {
+  return Evaluate(variables_.Resolve(values), false).error;
+}
 
 NormalBlock GeometricConsistencyFactor::Linearize(const Values& values) const {
-  return variables_.Expand(Evaluate(values, true), values);
+  const PairState state = variables_.Resolve(values);
+  if (const auto near = memory_.Recall(state)) return variables_.Expand(*near, values);
+  const PairSystem system = Evaluate(state, true);
+  memory_.Keep(state, system);
+  return variables_.Expand(system, values);
 }
 
 }  // namespace lumen

@@ -9,6 +9,7 @@
 
 #include "lumen/base/config.h"
 #include "lumen/factors/gc_kernel.h"
+#include "lumen/factors/pair_memory.h"
 
 namespace lumen {
 
@@ -17,6 +18,7 @@ struct GeometricConsistencyOptions {
   double sigma = 0.03;
   bool exact_derivative = false;  // see GcProblem
   bool plain = false;             // the double-precision kernel
+  StepThresholds reuse{0, 0, 0};  // how near the last state its system serves again: see PairMemory
   int threads = 1;
 
   void Describe(ConfigVisitor& visitor);
@@ -35,7 +37,7 @@ class GeometricConsistencyFactor : public Factor {
   NormalBlock Linearize(const Values& values) const override;
 
  private:
-  PairSystem Evaluate(const Values& values, bool with_derivatives) const;
+  PairSystem Evaluate(const PairState& state, bool with_derivatives) const;
 
   PairVariables variables_;
   std::shared_ptr<const KeyframeSamples> source_;
@@ -44,6 +46,7 @@ class GeometricConsistencyFactor : public Factor {
   double weight_;
   bool use_fast_;
   int threads_;
+  mutable PairMemory memory_;
 };
 
 }  // namespace lumen

@@ -13,6 +13,7 @@ SlamOptions::SlamOptions() {
        {&tracking.alignment.feature_metric, &loop.verifier.alignment.feature_metric, &mapping.feature_metric})
     options->relative = true;
   mapping.geometric.weight = 0.02;
+  mapping.feature_metric.reuse = mapping.geometric.reuse = mapping.smoother.relinearize;
 }
 
 void TrackingOptions::Describe(ConfigVisitor& visitor) {

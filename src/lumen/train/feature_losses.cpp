@@ -73,7 +73,8 @@ Correspondences DrawCorrespondences(const PairBatch& batch, const torch::Tensor&
   result.source = TurnPixels(pixels, batch.source.angle, width, height);
   result.target = TurnPixels(places, batch.target.angle, width, height);
   result.weight = known * OnContent(source_mask, result.source) * OnContent(target_mask, result.target);
-  const torch::Tensor rays = MakeRays(batch.camera, width, height) * batch.source_depth.flatten(1).unsqueeze(2);
+  const torch::Tensor rays =
+      MakeRays(batch.camera, width, height) * batch.source_depth.flatten(1).unsqueeze(2);
   const torch::Tensor points =
       torch::matmul(rays.gather(1, index.unsqueeze(2).expand({-1, -1, 3})), batch.rotation.transpose(1, 2)) +
       batch.translation.unsqueeze(1);

@@ -26,8 +26,8 @@ torch::Tensor RelativeResponseLoss(const ResponseProblem& problem, double sigma)
 
 // How far from the truth one step of an alignment by features would lead, in pixels: the Gauss–Newton step of
 // the pose at the true places, small (a few pixels) lengths kept, larger ones bounded. Single places may err
-// either way; together they must not, or every path comes out too short (light and shade move with the camera,
-// and what follows them lags behind the wall).
+// either way; together they must not, or every path comes out too short (light and shade move with the
+// camera, and what follows them lags behind the wall).
 struct DriftProblem {
   torch::Tensor source;      // (B, K, C) features of the keypoints
   torch::Tensor target;      // (B, K, 3C) at their true places: [F | dF/dx | dF/dy]

@@ -8,7 +8,7 @@ namespace lumen {
 
 namespace {
 
-constexpr int kErosion = 3;  // pixels taken off the content before samples are drawn
+constexpr int kErosion = 3;                // pixels taken off the content before samples are drawn
 constexpr double kLeastFinalDepth = 0.02;  // of the source's median; a solve may go astray
 
 torch::Tensor Erode(const torch::Tensor& mask, int pixels) {
