@@ -53,11 +53,12 @@ inline void Relax() {
 #endif
 }
 
+constexpr auto kPatience = std::chrono::microseconds(50);
+
 // Returns once the state is no longer `old`: looks for a while, because the next layer of a network or the
 // last chunk is microseconds away, then sleeps.
 void Await(const std::atomic<int>& state, int old) {
   static const bool alone = AvailableCores() == 1;
-  constexpr auto kPatience = std::chrono::microseconds(50);
   const auto start = std::chrono::steady_clock::now();
   while (!alone && std::chrono::steady_clock::now() - start < kPatience) {
     for (int i = 0; i < 16; ++i) {

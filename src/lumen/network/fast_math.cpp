@@ -24,8 +24,9 @@ inline Float4 Exp2(Float4 x) {
   return p * reinterpret_cast<Float4>(exponent);
 }
 
+constexpr float kFlat = 9.0F;  // beyond, the float nearest to tanh is 1
+
 inline Float4 Tanh(Float4 x) {
-  constexpr float kFlat = 9.0F;  // beyond, the nearest float is 1
   const Float4 clamped = Min4(Max4(x, Splat4(-kFlat)), Splat4(kFlat));
   // Near zero 1 - 2/(e^{2x} + 1) cancels; the odd series is exact there.
   const Float4 x2 = clamped * clamped;

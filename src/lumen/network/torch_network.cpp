@@ -92,21 +92,30 @@ std::vector<torch::Tensor> TorchNetworkImpl::Run(const torch::Tensor& image, con
   return outputs;
 }
 
+namespace {
+
+// Calls visit(name in the weights file, tensor) for all that a block learns.
+template <typename Block, typename Visit>
+void VisitTensors(const NetworkSpec& spec, const Block& block, const Visit& visit) {
+  const auto visit_layer = [&](const char* name, const auto& layer) {
+    const std::string prefix = spec.name + "." + block.spec.name + name;
+    visit(prefix + ".weight", layer->weight);
+    visit(prefix + ".bias", layer->bias);
+  };
+  visit_layer(".conv1", block.conv1);
+  visit_layer(".norm", block.norm);
+  visit_layer(".conv2", block.conv2);
+}
+
+}  // namespace
+
 void TorchNetworkImpl::Load(const std::map<std::string, Tensor>& tensors) {
   torch::NoGradGuard no_grad;
-  const auto copy = [&](const std::string& name, torch::Tensor& target) {
+  const auto copy = [&](const std::string& name, const torch::Tensor& target) {
     const Tensor& source = tensors.at(name);
     target.copy_(torch::from_blob(const_cast<float*>(source.values.data()), source.shape, torch::kFloat));
   };
-  for (Block& block : blocks_) {
-    const std::string prefix = spec_.name + "." + block.spec.name;
-    copy(prefix + ".conv1.weight", block.conv1->weight);
-    copy(prefix + ".conv1.bias", block.conv1->bias);
-    copy(prefix + ".norm.weight", block.norm->weight);
-    copy(prefix + ".norm.bias", block.norm->bias);
-    copy(prefix + ".conv2.weight", block.conv2->weight);
-    copy(prefix + ".conv2.bias", block.conv2->bias);
-  }
+  for (const Block& block : blocks_) VisitTensors(spec_, block, copy);
 }
 
 std::map<std::string, Tensor> TorchNetworkImpl::Store() const {
@@ -116,15 +125,7 @@ std::map<std::string, Tensor> TorchNetworkImpl::Store() const {
     const auto* values = flat.data_ptr<float>();
     tensors[name] = {source.sizes().vec(), std::vector<float>(values, values + flat.numel())};
   };
-  for (const Block& block : blocks_) {
-    const std::string prefix = spec_.name + "." + block.spec.name;
-    copy(prefix + ".conv1.weight", block.conv1->weight);
-    copy(prefix + ".conv1.bias", block.conv1->bias);
-    copy(prefix + ".norm.weight", block.norm->weight);
-    copy(prefix + ".norm.bias", block.norm->bias);
-    copy(prefix + ".conv2.weight", block.conv2->weight);
-    copy(prefix + ".conv2.bias", block.conv2->bias);
-  }
+  for (const Block& block : blocks_) VisitTensors(spec_, block, copy);
   return tensors;
 }
 

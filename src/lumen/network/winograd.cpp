@@ -35,6 +35,14 @@ inline void OutputTransform(const T (&m)[6], T (&o)[4]) {
   o[3] = b + m[3] * 0.125F - m[4] * 8.0F + m[5];
 }
 
+// G: row j is (1, a_j, a_j²) / Π (a_j − a_k).
+constexpr double kG[6][3] = {{1, 0, 0},
+                             {1.0 / 3, 1.0 / 3, 1.0 / 3},
+                             {-1.0 / 3, 1.0 / 3, -1.0 / 3},
+                             {-16.0 / 15, -8.0 / 15, -4.0 / 15},
+                             {1.0 / 15, -2.0 / 15, 4.0 / 15},
+                             {0, 0, 1}};
+
 // Bᵀ down four columns of six rows.
 inline void TransformColumns(const float* p, ptrdiff_t row_stride, Float4 (&t)[6]) {
   Float4 d[6];
@@ -88,13 +96,6 @@ LaneSums EmitTiles(const float* m, ptrdiff_t position_stride, int width, int row
 }  // namespace
 
 void TransformFilter(const float* g, float* u) {
-  // Row j is (1, a_j, a_j²) / Π (a_j − a_k).
-  static constexpr double kG[6][3] = {{1, 0, 0},
-                                      {1.0 / 3, 1.0 / 3, 1.0 / 3},
-                                      {-1.0 / 3, 1.0 / 3, -1.0 / 3},
-                                      {-16.0 / 15, -8.0 / 15, -4.0 / 15},
-                                      {1.0 / 15, -2.0 / 15, 4.0 / 15},
-                                      {0, 0, 1}};
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < 6; ++j) {
       double sum = 0;

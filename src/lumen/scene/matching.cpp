@@ -121,7 +121,7 @@ namespace {
 // One Gauss–Newton step on |q − f(uv)|² from the best pixel, within a pixel of it.
 Eigen::Vector2d RefineBelowPixel(const float* query, ImageView<const float> descriptors,
                                  const Eigen::Vector2i& at) {
-  const Eigen::Vector2d start = at.cast<double>();
+  Eigen::Vector2d start = at.cast<double>();
   if (at.x() < 1 || at.y() < 1 || at.x() >= descriptors.Width() - 1 || at.y() >= descriptors.Height() - 1)
     return start;
   const float* f = descriptors.Pixel(at.x(), at.y());
@@ -152,6 +152,7 @@ MatchSet MatchDescriptors(const MatchFrame& source, const std::vector<Eigen::Vec
   if (source.index->NumPixels() == 0 || target.index->NumPixels() == 0) return set;
   const auto descriptors_at = [](const MatchFrame& frame, const std::vector<Eigen::Vector2i>& pixels) {
     std::vector<const float*> descriptors;
+    descriptors.reserve(pixels.size());
     for (const Eigen::Vector2i& uv : pixels) descriptors.push_back(frame.descriptors.Pixel(uv.x(), uv.y()));
     return descriptors;
   };
