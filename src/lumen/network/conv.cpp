@@ -41,8 +41,7 @@ Conv::Conv(const PlaneLayout& layout, const ConvMask& mask, const Tensor& weight
   for (size_t i = 0; i < valid.Size(); ++i) valid.Data()[i] = mask.valid.Data()[i] != 0 ? 1.0F : 0.0F;
   valid_ = MakePlane(layout, valid);
   scale_ = MakePlane(layout, mask.scale);
-  row_units_ = IsWinograd() ? layout.TilesY() : layout.height;
-  units_per_block_ = IsWinograd() ? std::max(1, kTilesPerBlock / layout.TilesX()) : kRowsPerBlock;
+  PlanBlocks(mask.valid);
   switch (method_) {
     case Method::kWinograd:
       PackWinograd(weight);
@@ -61,7 +60,28 @@ Conv::Method Conv::ChooseMethod() const {
   return in_ >= kMinWinogradIn && out_ >= kMinWinogradOut ? Method::kWinograd : Method::kDirect;
 }
 
-int Conv::PaddedTiles(int tile_rows) const { return RoundUp(tile_rows * layout_.TilesX(), kernel_->columns); }
+// Blocks are runs of units with about equal work; they depend on the mask alone.
+void Conv::PlanBlocks(const Mask& valid) {
+  const int unit = IsWinograd() ? 4 : 1;
+  spans_.resize(static_cast<size_t>((layout_.height + unit - 1) / unit));
+  for (int y = 0; y < valid.Height(); ++y) {
+    Span& span = spans_[static_cast<size_t>(y / unit)];
+    for (int x = 0; x < valid.Width(); ++x) {
+      if (valid(x, y) == 0) continue;
+      span.begin = span.Size() == 0 ? x / unit : std::min(span.begin, x / unit);
+      span.end = std::max(span.end, x / unit + 1);
+    }
+  }
+  for (int i = 0; i < static_cast<int>(spans_.size()); ++i) {
+    const int tiles = IsWinograd() ? spans_[static_cast<size_t>(i)].Size() : 0;
+    const bool full = blocks_.empty() || (IsWinograd() ? blocks_.back().tiles + tiles > kTilesPerBlock
+                                                       : i - blocks_.back().first == kRowsPerBlock);
+    if (full) blocks_.push_back({i, i, 0});
+    blocks_.back().last = i + 1;
+    blocks_.back().tiles += tiles;
+  }
+  for (BlockOfUnits& block : blocks_) block.tiles = RoundUp(block.tiles, kernel_->columns);
+}
 
 void Conv::PackWinograd(const Tensor& weight) {
   const size_t position_size = static_cast<size_t>(padded_out_) * in_;
@@ -95,11 +115,11 @@ void Conv::PackDirect(const Tensor& weight) {
 size_t Conv::ScratchSize() const {
   if (!IsWinograd())
     return kKernelChannels * static_cast<size_t>(RoundUp(layout_.width, kernel_->columns)) + 64;
-  const auto v = static_cast<size_t>(kWinogradPositions * PositionStride(in_, PaddedTiles(units_per_block_)));
-  const auto m =
-      static_cast<size_t>(kWinogradPositions * PositionStride(std::min(padded_out_, kChannelsPerPass),
-                                                              PaddedTiles(units_per_block_)));
-  return v + m + 256;
+  int tiles = 0;
+  for (const BlockOfUnits& block : blocks_) tiles = std::max(tiles, block.tiles);
+  const ptrdiff_t v = PositionStride(in_, tiles);
+  const ptrdiff_t m = PositionStride(std::min(padded_out_, kChannelsPerPass), tiles);
+  return static_cast<size_t>(kWinogradPositions * (v + m) + 256);
 }
 
 void Conv::RunBlock(int block, ChannelShare part, const float* input, const Output& output,
@@ -128,12 +148,23 @@ Epilogue Conv::EpilogueAt(int channel, int y, const Output& output) const {
           output.relu ? 0.0F : -3e38F};
 }
 
+// Zeros what the unit's span leaves out; the buffer may have served another layer.
+void Conv::ZeroOutside(int channel, int unit, const Output& output) const {
+  const int size = IsWinograd() ? 4 : 1;
+  const Span& span = spans_[static_cast<size_t>(unit)];
+  const int begin = std::min(size * span.begin, layout_.width);
+  const int end = std::min(size * span.end, layout_.width);
+  if (begin == 0 && end == layout_.width) return;
+  for (int y = size * unit; y < std::min(size * (unit + 1), layout_.height); ++y) {
+    float* row = EpilogueAt(channel, y, output).out;
+    std::fill(row, row + begin, 0.0F);
+    std::fill(row + end, row + layout_.width, 0.0F);
+  }
+}
+
 void Conv::RunWinogradBlock(int block, Channels share, const float* input, const Output& output,
                             float* scratch) const {
-  const int first = block * units_per_block_;
-  const int tile_rows = std::min(units_per_block_, row_units_ - first);
-  const int tiles_x = layout_.TilesX();
-  const int tiles = PaddedTiles(tile_rows);
+  const auto [first, last, tiles] = blocks_[static_cast<size_t>(block)];
   // A position's matrix is a multiple of the cache's period apart from the next more often than not; the
   // padding in PositionStride keeps the 36 streams of the transforms from evicting each other.
   const ptrdiff_t v_position = PositionStride(in_, tiles);
@@ -142,11 +173,13 @@ void Conv::RunWinogradBlock(int block, Channels share, const float* input, const
 
   // V[position][channel][tile]
   for (int c = 0; c < in_; ++c) {
-    for (int r = 0; r < tile_rows; ++r) {
+    float* target = v + static_cast<ptrdiff_t>(c) * tiles;
+    for (int unit = first; unit < last; ++unit) {
+      const Span& span = spans_[static_cast<size_t>(unit)];
       const float* row = input + static_cast<ptrdiff_t>(c) * layout_.PlaneSize() +
-                         static_cast<ptrdiff_t>(4 * (first + r)) * layout_.Stride() + 3;
-      TransformInputRow(row, layout_.Stride(), tiles_x, v + static_cast<ptrdiff_t>(c) * tiles + r * tiles_x,
-                        v_position);
+                         static_cast<ptrdiff_t>(4 * unit) * layout_.Stride() + 4 * span.begin + 3;
+      TransformInputRow(row, layout_.Stride(), span.Size(), target, v_position);
+      target += span.Size();
     }
   }
   const size_t weights_position = static_cast<size_t>(padded_out_) * in_;
@@ -163,38 +196,49 @@ void Conv::RunWinogradBlock(int block, Channels share, const float* input, const
         }
       }
     }
-    for (int o = 0; o < std::min(channels, out_ - pass); ++o) {
-      for (int r = 0; r < tile_rows; ++r) {
-        const int y = 4 * (first + r);
-        TransformOutputRow(m + static_cast<ptrdiff_t>(o) * tiles + r * tiles_x, m_position, layout_.width,
-                           std::min(4, layout_.height - y), EpilogueAt(pass + o, y, output),
-                           output.sums == nullptr ? nullptr : output.sums + pass + o);
-      }
-    }
+    for (int o = 0; o < std::min(channels, out_ - pass); ++o)
+      EmitTiles(m + static_cast<ptrdiff_t>(o) * tiles, m_position, blocks_[block], pass + o, output);
+  }
+}
+
+void Conv::EmitTiles(const float* m, ptrdiff_t position_stride, const BlockOfUnits& block, int channel,
+                     const Output& output) const {
+  for (int unit = block.first; unit < block.last; ++unit) {
+    ZeroOutside(channel, unit, output);
+    const Span& span = spans_[static_cast<size_t>(unit)];
+    const int x = 4 * span.begin;
+    const int y = 4 * unit;
+    TransformOutputRow(m, position_stride, std::min(4 * span.Size(), layout_.width - x),
+                       std::min(4, layout_.height - y), EpilogueAt(channel, y, output).Shifted(x),
+                       output.sums == nullptr ? nullptr : output.sums + channel);
+    m += span.Size();
   }
 }
 
 void Conv::EmitRow(const float* raw, int channel, int y, const Output& output) const {
+  ZeroOutside(channel, y, output);
+  const Span& span = spans_[static_cast<size_t>(y)];
   const Epilogue to = EpilogueAt(channel, y, output);
   LaneSums lanes;
   if (output.sums == nullptr) {
-    EmitRun<false>(raw, layout_.width, to, 0, lanes);
+    EmitRun<false>(raw + span.begin, span.Size(), to, span.begin, lanes);
   } else {
-    EmitRun<true>(raw, layout_.width, to, 0, lanes);
+    EmitRun<true>(raw + span.begin, span.Size(), to, span.begin, lanes);
     lanes.AddTo(output.sums[channel]);
   }
 }
 
 void Conv::RunDirectBlock(int block, Channels channels, const float* input, const Output& output,
                           float* scratch) const {
-  const int first = block * units_per_block_;
-  const int last = std::min(first + units_per_block_, row_units_);
-  const int padded_width = RoundUp(layout_.width, kernel_->columns);
+  const auto [first, last, tiles] = blocks_[static_cast<size_t>(block)];
+  const int columns = kernel_->columns;
+  const int padded_width = RoundUp(layout_.width, columns);
   for (int o = channels.begin; o < channels.end; o += kKernelChannels) {
     const float* weights = weights_.data() + static_cast<size_t>(o) * in_ * 9;
     for (int y = first; y < last; ++y) {
       const float* base = input + layout_.Origin() + static_cast<ptrdiff_t>(y) * layout_.Stride();
-      for (int x = 0; x < padded_width; x += kernel_->columns) {
+      const Span& span = spans_[static_cast<size_t>(y)];
+      for (int x = span.begin / columns * columns; x < span.end; x += columns) {
         kernel_->with_offsets(weights, base + x, offsets_.data(), 9 * in_, scratch + x, padded_width);
       }
       for (int i = 0; i < std::min(kKernelChannels, out_ - o); ++i)
@@ -232,8 +276,7 @@ inline void AddChannel(const float* input, ptrdiff_t stride, const float* filter
 }  // namespace
 
 void Conv::RunOneChannelBlock(int block, const float* input, const Output& output, float* scratch) const {
-  const int first = block * units_per_block_;
-  const int last = std::min(first + units_per_block_, row_units_);
+  const auto [first, last, tiles] = blocks_[static_cast<size_t>(block)];
   const int padded_width = RoundUp(layout_.width, 16);
   for (int y = first; y < last; y += 4) {
     std::fill_n(scratch, 4 * padded_width, 0.0F);

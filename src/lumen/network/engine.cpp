@@ -34,8 +34,8 @@ constexpr int kRowsPerChunk = 8;  // of maps, where rows go side by side
 std::vector<float> MaskPlane(const PlaneLayout& layout, const Mask& mask) {
   std::vector<float> plane(layout.BufferSize(1), 0.0F);
   for (int y = 0; y < mask.Height(); ++y) {
-    for (int x = 0; x < mask.Width(); ++x)
-      plane[static_cast<size_t>(layout.Origin() + y * layout.Stride() + x)] = mask(x, y) != 0 ? 1.0F : 0.0F;
+    float* row = plane.data() + layout.Origin() + static_cast<ptrdiff_t>(y) * layout.Stride();
+    for (int x = 0; x < mask.Width(); ++x) row[x] = mask(x, y) != 0 ? 1.0F : 0.0F;
   }
   return plane;
 }

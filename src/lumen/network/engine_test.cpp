@@ -32,6 +32,22 @@ TEST_P(EngineMasks, AgreesWithThePlainNetwork) {
   }
 }
 
+// Most rows have nothing to compute, and the first head leaves its values in the buffers of the second.
+TEST(Engine, SmallMaskInACornerAgreesWithThePlainNetwork) {
+  const NetworkSpec spec = MakeFeatureSpec();
+  const auto tensors = MakeTensors(spec);
+  Mask mask(160, 128);
+  for (int y = 90; y < 121; ++y) {
+    for (int x = 131; x < 140 + y % 7; ++x) mask(x, y) = 255;
+  }
+  const RgbImage image = MakeImage(160, 128);
+  const std::vector<Image<float>> plain = RunPlainNetwork(spec, tensors, mask, image);
+  NetworkEngine engine(spec, tensors, mask);
+  engine.RunTrunk(image);
+  for (int head = 0; head < 2; ++head)
+    EXPECT_LT(LargestDifference(engine.RunHead(head), plain[static_cast<size_t>(head)]), 2e-4);
+}
+
 TEST(Engine, ThreadsChangeNothing) {
   const Mask mask = MakeMask(MaskKind::kCircle, 160, 128);
   const RgbImage image = MakeImage(160, 128);

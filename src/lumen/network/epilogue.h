@@ -20,6 +20,10 @@ struct Epilogue {
   ptrdiff_t stride;
   float bias;
   float least;  // 0 for a ReLU; without one so low that it never binds
+
+  Epilogue Shifted(ptrdiff_t columns) const {
+    return {scale + columns, valid + columns, out + columns, stride, bias, least};
+  }
 };
 
 // Sums by lane, in single precision: for a few rows at a time, in an order that does not depend on threads.
