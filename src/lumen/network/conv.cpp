@@ -11,9 +11,8 @@ namespace {
 // Below, the transforms cost more than they save.
 constexpr int kMinWinogradIn = 8;
 constexpr int kMinWinogradOut = 16;
-constexpr int kTilesPerBlock = 40;  // two tile rows at 80 pixels: V and M of 128 channels stay near the core
+constexpr int kTilesPerBlock = 40;  // two tile rows at 80 pixels
 constexpr int kRowsPerBlock = 8;    // direct
-constexpr int kChannelsPerPass = 64;  // of M held at a time
 
 int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -118,7 +117,7 @@ size_t Conv::ScratchSize() const {
   int tiles = 0;
   for (const BlockOfUnits& block : blocks_) tiles = std::max(tiles, block.tiles);
   const ptrdiff_t v = PositionStride(in_, tiles);
-  const ptrdiff_t m = PositionStride(std::min(padded_out_, kChannelsPerPass), tiles);
+  const ptrdiff_t m = PositionStride(padded_out_, tiles);
   return static_cast<size_t>(kWinogradPositions * (v + m) + 256);
 }
 
@@ -182,22 +181,21 @@ void Conv::RunWinogradBlock(int block, Channels share, const float* input, const
       target += span.Size();
     }
   }
+  // M[position][channel][tile] = U V, all channels at a time, so that the weights are one stream.
   const size_t weights_position = static_cast<size_t>(padded_out_) * in_;
-  for (int pass = share.begin; pass < share.end; pass += kChannelsPerPass) {
-    const int channels = std::min(kChannelsPerPass, share.end - pass);
-    const ptrdiff_t m_position = PositionStride(channels, tiles);
-    // M[position][channel][tile] = U V
-    for (int p = 0; p < kWinogradPositions; ++p) {
-      for (int o = 0; o < channels; o += kKernelChannels) {
-        const float* weights = weights_.data() + p * weights_position + static_cast<size_t>(pass + o) * in_;
-        for (int t = 0; t < tiles; t += kernel_->columns) {
-          kernel_->with_stride(weights, v + p * v_position + t, tiles, in_,
-                               m + p * m_position + static_cast<ptrdiff_t>(o) * tiles + t, tiles);
-        }
-      }
+  const ptrdiff_t m_position = PositionStride(share.end - share.begin, tiles);
+  for (int p = 0; p < kWinogradPositions; ++p) {
+    float* product = m + p * m_position;
+    for (int o = share.begin; o < share.end; o += kKernelChannels) {
+      const float* weights = weights_.data() + p * weights_position + static_cast<size_t>(o) * in_;
+      for (int t = 0; t < tiles; t += kernel_->columns)
+        kernel_->with_stride(weights, v + p * v_position + t, tiles, in_, product + t, tiles);
+      product += static_cast<ptrdiff_t>(kKernelChannels) * tiles;
     }
-    for (int o = 0; o < std::min(channels, out_ - pass); ++o)
-      EmitTiles(m + static_cast<ptrdiff_t>(o) * tiles, m_position, blocks_[block], pass + o, output);
+  }
+  for (int o = share.begin; o < std::min(share.end, out_); ++o) {
+    EmitTiles(m + static_cast<ptrdiff_t>(o - share.begin) * tiles, m_position,
+              blocks_[static_cast<size_t>(block)], o, output);
   }
 }
 
