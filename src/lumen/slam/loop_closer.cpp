@@ -14,6 +14,7 @@ namespace {
 constexpr double kSupportDistance = 0.3;  // in mean depths
 constexpr double kSupportAngle = 0.3;     // radians
 constexpr double kSeenAgain = 0.6;        // overlap at which a place has to be recognised
+constexpr double kAgreeing = 0.03;        // in mean depths, radians and log-scale: a gap not worth spreading
 constexpr int kDoubtsAllowed = 3;
 constexpr int kSettling = 8;  // mapping steps after a loop was taken out
 
@@ -198,6 +199,13 @@ void LoopCloser::Join(Closed& closed, const RelativePoseScaleGoal& goal) {
   mapper_.Move(moved);
 }
 
+bool LoopCloser::Agrees(const Closed& closed, const RelativePoseScaleGoal& goal) const {
+  const KeyframeState& query = mapper_.At(closed.query).state;
+  const Vector6d gap = (WorldFromQuery(closed.reference, goal).Inverse() * query.world_from_camera).Log();
+  return gap.head<3>().norm() < kAgreeing * MeanDepth(mapper_.At(closed.reference)) &&
+         gap.tail<3>().norm() < kAgreeing && std::abs(goal.source_log_scale - query.log_scale) < kAgreeing;
+}
+
 // A loop within a map: the gap is spread over the keyframes between by the pose–scale graph.
 void LoopCloser::Balance(Closed& closed, const RelativePoseScaleGoal& goal) {
   PoseScaleProblem problem;
@@ -224,6 +232,8 @@ void LoopCloser::Close(KeyframeId query, KeyframeId reference, const PairEvidenc
   const bool joins = mapper_.At(query).submap != mapper_.At(reference).submap;
   if (joins) {
     Join(closed, evidence.goal);
+  } else if (Agrees(closed, evidence.goal)) {
+    mapper_.Connect(query, reference, EdgeKind::kGlobalLoop);
   } else {
     Balance(closed, evidence.goal);
   }
@@ -284,6 +294,12 @@ void LoopCloser::Audit(KeyframeId newest) {
 
 void LoopCloser::Remove(const Closed& closed, const std::string& reason) {
   mapper_.Disconnect(closed.query, closed.reference);
+  if (closed.before.empty()) {  // it had moved nothing by itself
+    mapper_.Settle(kSettling, 2);
+    events_.push_back(
+        {LoopEventKind::kRemoved, EdgeKind::kGlobalLoop, closed.query, closed.reference, 0, {}, reason});
+    return;
+  }
   // Back to where everything was; what came later goes along with the newest keyframe of that time.
   std::map<KeyframeId, PoseScale> moved = closed.before;
   const KeyframeId newest = closed.before.rbegin()->first;

@@ -50,7 +50,7 @@ class LoopCloser {
   struct Closed {
     KeyframeId query = 0;
     KeyframeId reference = 0;
-    std::map<KeyframeId, PoseScale> before;  // where the keyframes were
+    std::map<KeyframeId, PoseScale> before;  // where the keyframes were; empty if none was moved
     std::optional<int> joined_submap;        // the sub-map that was merged by this loop
     KeyframeId joined_anchor = -1;
     int audits = 0;
@@ -66,6 +66,8 @@ class LoopCloser {
   Rigid3 WorldFromQuery(KeyframeId reference, const RelativePoseScaleGoal& goal) const;
   double SimilarityOf(KeyframeId a, KeyframeId b) const;
   void Join(Closed& closed, const RelativePoseScaleGoal& goal);
+  // Whether the map puts the pair where the loop does already.
+  bool Agrees(const Closed& closed, const RelativePoseScaleGoal& goal) const;
   void Balance(Closed& closed, const RelativePoseScaleGoal& goal);
   bool Contradicts(Closed& closed, KeyframeId newest);
   void Remove(const Closed& closed, const std::string& reason);

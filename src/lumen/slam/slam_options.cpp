@@ -12,8 +12,9 @@ SlamOptions::SlamOptions() {
   for (FeatureMetricOptions* options :
        {&tracking.alignment.feature_metric, &loop.verifier.alignment.feature_metric, &mapping.feature_metric})
     options->relative = true;
-  mapping.geometric.weight = 0.02;
-  mapping.feature_metric.reuse = mapping.geometric.reuse = mapping.smoother.relinearize;
+  mapping.geometric.weight = 0.01;
+  mapping.feature_metric.reuse = mapping.smoother.relinearize;
+  mapping.geometric.reuse = {3e-3, 3e-3, 3e-2};  // it weighs little
 }
 
 void TrackingOptions::Describe(ConfigVisitor& visitor) {

@@ -40,7 +40,7 @@ struct KeyframeOptions {
   double revisit_point = 0.75;
   double revisit_flow = 0.14;
   int max_connections = 3;
-  double connection_inlier_ratio = 0.7;  // relative to the match with the reference
+  double connection_inlier_ratio = 0.5;  // relative to the match with the reference
   int patience = 30;                     // usable frames that cannot be placed before a new sub-map is begun
 
   void Describe(ConfigVisitor& visitor);
@@ -50,7 +50,7 @@ struct MappingOptions {
   bool use_feature_metric = true;
   FeatureMetricOptions feature_metric;
   GeometricConsistencyOptions geometric;
-  double code_weight = 20;  // on the share of the depth that codes add
+  double code_weight = 10;  // on the share of the depth that codes add
   double anchor_weight = 1e4;
   int samples = 3072;  // pixels of a keyframe that are warped
   int updates = 4;     // smoother steps after a new keyframe

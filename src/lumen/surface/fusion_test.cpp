@@ -6,6 +6,7 @@
 
 #include "lumen/surface/mesh_tools.h"
 #include "lumen/surface/surface_world_test.h"
+#include "lumen/surface/tsdf_volume.h"
 
 namespace lumen {
 namespace {
@@ -44,6 +45,18 @@ TEST(Fusion, AHollowBallComesBack) {
     EXPECT_LT(p.normalized().dot(result.mesh.normals[i].cast<double>()), -0.9);  // towards the camera
   }
   EXPECT_LT(sum / static_cast<double>(result.mesh.vertices.size()), 0.02);
+}
+
+TEST(TsdfVolume, AVoxelBesideTheLensIsNotReadFromThePicture) {
+  // A wall three voxels ahead: its blocks hold voxels in the plane of the lens, whose pixels no integer
+  // holds.
+  for (const double z : {0.4999999, 0.9999999, 0.49999997, 0.99999994}) {
+    TsdfVolume volume(1, 4);
+    DepthView view{kCamera, Rigid3(Eigen::Quaterniond::Identity(), Vector3d(0.2, 0.1, z)),
+                   DepthImage(kWidth, kHeight, 1, 3), RgbImage()};
+    volume.Integrate(view, {.reference_depth = 3}, 1);
+    for (const auto& vertex : volume.ExtractMesh(0.01).vertices) EXPECT_NEAR(vertex.z(), z + 3, 0.1);
+  }
 }
 
 TEST(Fusion, EveryVertexHasColourConfidenceAndObservations) {
