@@ -8,11 +8,9 @@ namespace lumen {
 
 namespace {
 
-// Below, the transforms cost more than they save.
-constexpr int kMinWinogradIn = 8;
-constexpr int kMinWinogradOut = 16;
-constexpr int kTilesPerBlock = 40;  // two tile rows at 80 pixels
-constexpr int kRowsPerBlock = 8;    // direct
+constexpr int kMinWinogradChannels = 16;  // below, the transforms save little and cost digits
+constexpr int kTilesPerBlock = 40;        // two tile rows at 80 pixels
+constexpr int kRowsPerBlock = 8;          // direct
 
 int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -56,7 +54,7 @@ Conv::Conv(const PlaneLayout& layout, const ConvMask& mask, const Tensor& weight
 
 Conv::Method Conv::ChooseMethod() const {
   if (out_ == 1) return Method::kOneChannel;
-  return in_ >= kMinWinogradIn && out_ >= kMinWinogradOut ? Method::kWinograd : Method::kDirect;
+  return in_ >= kMinWinogradChannels ? Method::kWinograd : Method::kDirect;
 }
 
 // Blocks are runs of units with about equal work; they depend on the mask alone.
