@@ -220,7 +220,8 @@ void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegi
 }
 
 // From nothing, an answer that is no better than another is none.
-void Judge(const SurfaceRegistrationOptions& options, bool guessed, SurfaceRegistration& result) {
+void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match_distance,
+           SurfaceRegistration& result) {
   const bool matched = result.matched_share >= options.least_matched;
   result.status = matched && (guessed || !result.ambiguous) ? SurfaceRegistrationStatus::kRegistered
                                                             : SurfaceRegistrationStatus::kNotRegistered;
@@ -228,6 +229,11 @@ void Judge(const SurfaceRegistrationOptions& options, bool guessed, SurfaceRegis
     result.doubts.push_back(
         StrCat("only ", std::lround(100 * result.matched_share), " % of the surface lies on the model"));
   if (result.ambiguous) result.doubts.emplace_back("another place fits nearly as well");
+  // Points that lie anywhere within reach are half of it off on average: a surface that is bent, or
+  // elsewhere.
+  constexpr double kRough = 1.0 / 3;
+  if (matched && result.residual_mean > kRough * match_distance)
+    result.doubts.emplace_back("the surface follows the model only roughly");
   for (const Constraint& constraint : result.constraints)
     if (constraint.visibility < options.least_visible)
       result.doubts.push_back(constraint.Words() + " is hardly constrained by the shape");
@@ -255,11 +261,12 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   result.ambiguous = result.runner_up > 0 && result.runner_up < kClearlyWorse;
   // A small surface must not be matched because it is small.
   const double radius = registrar.Radius() * result.model_from_surface.Scale();
-  AddResiduals(registrar, std::min(options.match_distance, kMatchShare * radius), result);
+  const double match_distance = std::min(options.match_distance, kMatchShare * radius);
+  AddResiduals(registrar, match_distance, result);
   const double reach = 0.06 * radius;
   result.constraints =
       ComputeConstraints(registrar.Fine(), registrar.Tree(), result.model_from_surface, reach);
-  Judge(options, guess.has_value(), result);
+  Judge(options, guess.has_value(), match_distance, result);
   return result;
 }
 
