@@ -91,10 +91,7 @@ double FeatureMetricFactor::Error(const Values& values) const {
 
 NormalBlock FeatureMetricFactor::Linearize(const Values& values) const {
   const PairState state = variables_.Resolve(values);
-  if (const auto near = memory_.Recall(state)) return variables_.Expand(*near, values);
-  const PairSystem system = Evaluate(state, true);
-  memory_.Keep(state, system);
-  return variables_.Expand(system, values);
+  return variables_.Expand(memory_.SystemAt(state, [&] { return Evaluate(state, true); }), values);
 }
 
 }  // namespace lumen

@@ -19,11 +19,20 @@ class PairMemory {
   // system. Thresholds of zero: nothing is remembered.
   PairMemory(StepThresholds within, const KeyframeSamples* source, bool sees_target);
 
-  // The system at `state`, if the one that is kept was made near enough: the quadratic model, about there.
+  // The system at `state`: what is kept if it was made near enough, otherwise evaluate() afresh, and kept.
+  template <typename Evaluate>
+  PairSystem SystemAt(const PairState& state, const Evaluate& evaluate) {
+    if (auto near = Recall(state)) return *std::move(near);
+    PairSystem system = evaluate();
+    Keep(state, system);
+    return system;
+  }
+
+ private:
+  // The quadratic model that is kept, moved to `state`; nothing if it was made too far away.
   std::optional<PairSystem> Recall(const PairState& state) const;
   void Keep(const PairState& state, const PairSystem& system);
 
- private:
   struct Kept {
     PairState state;
     PairSystem system;

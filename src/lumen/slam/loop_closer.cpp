@@ -292,15 +292,10 @@ void LoopCloser::Audit(KeyframeId newest) {
   }
 }
 
-void LoopCloser::Remove(const Closed& closed, const std::string& reason) {
-  mapper_.Disconnect(closed.query, closed.reference);
-  if (closed.before.empty()) {  // it had moved nothing by itself
-    mapper_.Settle(kSettling, 2);
-    events_.push_back(
-        {LoopEventKind::kRemoved, EdgeKind::kGlobalLoop, closed.query, closed.reference, 0, {}, reason});
-    return;
-  }
-  // Back to where everything was; what came later goes along with the newest keyframe of that time.
+// Back to where everything was; what came later goes along with the newest keyframe of that time. Returns the
+// places of what was moved.
+std::map<KeyframeId, PoseScale> LoopCloser::MoveBack(const Closed& closed) {
+  if (closed.before.empty()) return {};  // the loop had moved nothing by itself
   std::map<KeyframeId, PoseScale> moved = closed.before;
   const KeyframeId newest = closed.before.rbegin()->first;
   const Sim3 correction = Correction(PlaceOf(mapper_.At(newest).state), closed.before.at(newest));
@@ -313,6 +308,12 @@ void LoopCloser::Remove(const Closed& closed, const std::string& reason) {
   }
   mapper_.Move(moved);
   if (closed.joined_submap) mapper_.Split(part, *closed.joined_submap, closed.joined_anchor);
+  return moved;
+}
+
+void LoopCloser::Remove(const Closed& closed, const std::string& reason) {
+  mapper_.Disconnect(closed.query, closed.reference);
+  const std::map<KeyframeId, PoseScale> moved = MoveBack(closed);
   mapper_.Settle(kSettling, 2);
   // Loops closed since then were measured in a map that is gone: their way back is forgotten.
   for (Closed& other : probation_) {

@@ -70,6 +70,7 @@ class LoopCloser {
   bool Agrees(const Closed& closed, const RelativePoseScaleGoal& goal) const;
   void Balance(Closed& closed, const RelativePoseScaleGoal& goal);
   bool Contradicts(Closed& closed, KeyframeId newest);
+  std::map<KeyframeId, PoseScale> MoveBack(const Closed& closed);
   void Remove(const Closed& closed, const std::string& reason);
   uint64_t SeedOf(KeyframeId a, KeyframeId b) const {
     return static_cast<uint64_t>(a) * 1000003 + static_cast<uint64_t>(b);
