@@ -9,6 +9,7 @@
 #include "lumen/sim/choice.h"
 #include "lumen/sim/route.h"
 #include "lumen/sim/surface_net.h"
+#include "lumen/sim/varied_shape.h"
 
 namespace lumen {
 
@@ -43,7 +44,9 @@ AnatomyKind ParseAnatomyKind(const std::string& name) {
 }
 
 Anatomy::Anatomy(AnatomyKind kind, uint64_t seed, int threads)
-    : Anatomy(kind, seed, *MakeShape(kind, seed), threads) {}
+    : Anatomy(kind, seed, *MakeShape(kind, seed), threads) {
+  LUMEN_CHECK(!routes_.empty(), "no way into the anatomy");
+}
 
 Anatomy::Anatomy(AnatomyKind kind, uint64_t seed, const AnatomyShape& shape, int threads)
     : kind_(kind),
@@ -54,6 +57,17 @@ Anatomy::Anatomy(AnatomyKind kind, uint64_t seed, const AnatomyShape& shape, int
 
 std::unique_ptr<const Anatomy> MakeAnatomy(AnatomyKind kind, uint64_t seed, int threads) {
   return std::make_unique<const Anatomy>(kind, seed, threads);
+}
+
+std::unique_ptr<const Anatomy> MakeVariedAnatomy(AnatomyKind kind, uint64_t seed, float strength,
+                                                 int threads) {
+  constexpr float kLeastWay = 25;  // mm; a body may have grown across it
+  for (; strength > 0.05F; strength *= 0.5F) {
+    const auto shape = VaryShape(MakeShape(kind, seed), strength, Random(seed).Split("varied"));
+    auto anatomy = std::make_unique<const Anatomy>(kind, seed, *shape, threads);
+    if (!anatomy->Routes().empty() && anatomy->Routes().front().Length() > kLeastWay) return anatomy;
+  }
+  return MakeAnatomy(kind, seed, threads);
 }
 
 TriangleMesh ExportSurface(const Anatomy& anatomy) { return ExtractSurfaceNet(anatomy.Field()); }

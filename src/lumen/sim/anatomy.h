@@ -24,6 +24,8 @@ AnatomyKind ParseAnatomyKind(const std::string& name);
 class Anatomy {
  public:
   Anatomy(AnatomyKind kind, uint64_t seed, int threads);
+  // Of any shape; there may be no way in.
+  Anatomy(AnatomyKind kind, uint64_t seed, const AnatomyShape& shape, int threads);
 
   AnatomyKind Kind() const { return kind_; }
   uint64_t Seed() const { return seed_; }
@@ -32,12 +34,11 @@ class Anatomy {
   float Distance(const Eigen::Vector3f& p) const { return field_.Distance(p); }
   // What a camera keeps from the wall, mm.
   float Clearance() const { return clearance_; }
-  // Ways from the entrance inwards, main way first; one per branch of an airway.
+  // Ways from the entrance inwards, main way first; one per branch of an airway. Never none, unless the
+  // anatomy was made of a shape that has none.
   const std::vector<ArcCurve>& Routes() const { return routes_; }
 
  private:
-  Anatomy(AnatomyKind kind, uint64_t seed, const AnatomyShape& shape, int threads);
-
   AnatomyKind kind_;
   uint64_t seed_;
   DistanceField field_;
@@ -46,6 +47,9 @@ class Anatomy {
 };
 
 std::unique_ptr<const Anatomy> MakeAnatomy(AnatomyKind kind, uint64_t seed, int threads = 1);
+// One that left its family (see VaryShape), for training: strength 0 … 1, drawn from the same seed.
+std::unique_ptr<const Anatomy> MakeVariedAnatomy(AnatomyKind kind, uint64_t seed, float strength,
+                                                 int threads = 1);
 
 // The wall as a closed mesh, its triangles facing the air: the stand-in for a model made from a CT.
 TriangleMesh ExportSurface(const Anatomy& anatomy);

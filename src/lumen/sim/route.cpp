@@ -29,7 +29,8 @@ class RouteGrid {
     parent_.assign(distance_.size(), -1);
   }
 
-  void SearchFrom(const Vector3f& entry);
+  // False: there is no air at the entry.
+  bool SearchFrom(const Vector3f& entry);
   // From the entry to the reachable node nearest to the goal.
   std::vector<Vector3f> PathTo(const Vector3f& goal) const;
 
@@ -58,7 +59,7 @@ class RouteGrid {
   std::vector<int> parent_;
 };
 
-// The roomiest node within a few cells of where the shape says its entry is.
+// The roomiest node within a few cells of where the shape says its entry is; -1 if there is no air.
 int RouteGrid::FindStart(const Vector3f& entry) {
   const Vector3i middle = ((entry - origin_) / cell_).array().round().cast<int>();
   int best = -1;
@@ -72,8 +73,7 @@ int RouteGrid::FindStart(const Vector3f& entry) {
       }
     }
   }
-  LUMEN_CHECK(DistanceAt(best) > clearance_, "no air at the anatomy's entry");
-  return best;
+  return DistanceAt(best) > clearance_ ? best : -1;
 }
 
 void RouteGrid::RelaxNeighbours(int index, Queue& queue) {
@@ -99,9 +99,10 @@ void RouteGrid::RelaxNeighbours(int index, Queue& queue) {
   }
 }
 
-void RouteGrid::SearchFrom(const Vector3f& entry) {
+bool RouteGrid::SearchFrom(const Vector3f& entry) {
   Queue queue;
   const int start = FindStart(entry);
+  if (start < 0) return false;
   cost_[static_cast<size_t>(start)] = 0;
   queue.emplace(0.0F, start);
   while (!queue.empty()) {
@@ -110,6 +111,7 @@ void RouteGrid::SearchFrom(const Vector3f& entry) {
     if (cost > cost_[static_cast<size_t>(index)]) continue;
     RelaxNeighbours(index, queue);
   }
+  return true;
 }
 
 std::vector<Vector3f> RouteGrid::PathTo(const Vector3f& goal) const {
@@ -158,15 +160,14 @@ void SmoothRoute(const DistanceField& field, float clearance, std::vector<Vector
 
 std::vector<ArcCurve> PlanRoutes(const DistanceField& field, const RouteTask& task) {
   RouteGrid grid(field, task.clearance);
-  grid.SearchFrom(task.entry);
   std::vector<ArcCurve> routes;
+  if (!grid.SearchFrom(task.entry)) return routes;
   for (const Vector3f& goal : task.goals) {
     std::vector<Vector3f> path = grid.PathTo(goal);
     if (path.size() < 3) continue;
     SmoothRoute(field, task.clearance, path);
     routes.emplace_back(path, 0.5F);
   }
-  LUMEN_CHECK(!routes.empty(), "no way into the anatomy");
   return routes;
 }
 

@@ -14,8 +14,8 @@ struct RouteTask {
   float clearance = 1;  // mm to keep from the wall
 };
 
-// One route per goal. A goal that cannot be reached is replaced by the reachable place nearest to it.
-// Every point of a route keeps the clearance.
+// One route per goal, none if there is no air at the entry or no way on. A goal that cannot be reached is
+// replaced by the reachable place nearest to it. Every point of a route keeps the clearance.
 std::vector<ArcCurve> PlanRoutes(const DistanceField& field, const RouteTask& task);
 
 }  // namespace lumen

@@ -36,15 +36,16 @@ struct Part {
   std::vector<std::pair<std::string, torch::Tensor*>> tensors;
 };
 
-std::vector<Part> ListParts(FlatAdamW& networks, FlatAdamW& adversary) {
-  return {{"values", {{"values", &networks.Values()}}},
-          {"first", {{"first", &networks.FirstMoment()}, {"steps", &networks.Steps()}}},
-          {"second", {{"second", &networks.SecondMoment()}}},
+std::vector<Part> ListParts(const TrainingState& state) {
+  return {{"values", {{"values", &state.networks.Values()}}},
+          {"first", {{"first", &state.networks.FirstMoment()}, {"steps", &state.networks.Steps()}}},
+          {"second", {{"second", &state.networks.SecondMoment()}}},
+          {"average", {{"average", &state.average.Mean()}}},
           {"adversary",
-           {{"values", &adversary.Values()},
-            {"first", &adversary.FirstMoment()},
-            {"second", &adversary.SecondMoment()},
-            {"steps", &adversary.Steps()}}}};
+           {{"values", &state.adversary.Values()},
+            {"first", &state.adversary.FirstMoment()},
+            {"second", &state.adversary.SecondMoment()},
+            {"steps", &state.adversary.Steps()}}}};
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ std::vector<Part> ListParts(FlatAdamW& networks, FlatAdamW& adversary) {
 bool HasCheckpoint(const fs::path& folder) { return fs::exists(folder / kIndex); }
 
 void SaveCheckpoint(const fs::path& folder, const TrainingProgress& progress, const Model& model,
-                    FlatAdamW& networks, FlatAdamW& adversary) {
+                    const TrainingState& state) {
   MakeDirectories(folder);
   Json index;
   index["step"] = progress.step;
@@ -64,7 +65,7 @@ void SaveCheckpoint(const fs::path& folder, const TrainingProgress& progress, co
   index["depth"] = DescribeSpec(model.depth);
   index["feature"] = DescribeSpec(model.feature);
   std::vector<std::string> kept = {kIndex};
-  for (const Part& part : ListParts(networks, adversary)) {
+  for (const Part& part : ListParts(state)) {
     TensorFile file;
     for (const auto& [name, tensor] : part.tensors) file.tensors[name] = ToPlain(*tensor);
     kept.push_back(StrCat("checkpoint-", progress.step, "-", part.stem, ".safetensors"));
@@ -83,15 +84,14 @@ void SaveCheckpoint(const fs::path& folder, const TrainingProgress& progress, co
   }
 }
 
-TrainingProgress LoadCheckpoint(const fs::path& folder, const Model& model, FlatAdamW& networks,
-                                FlatAdamW& adversary) {
+TrainingProgress LoadCheckpoint(const fs::path& folder, const Model& model, const TrainingState& state) {
   if (!HasCheckpoint(folder)) throw InputError(folder, "no checkpoint to resume from");
   const Json index = Json::Load(folder / kIndex);
   if (index.At("depth").AsString() != DescribeSpec(model.depth) ||
       index.At("feature").AsString() != DescribeSpec(model.feature)) {
     throw InputError(folder / kIndex, "a checkpoint of another architecture");
   }
-  for (const Part& part : ListParts(networks, adversary)) {
+  for (const Part& part : ListParts(state)) {
     const fs::path path = folder / index.At(part.stem).AsString();
     const TensorFile file = LoadSafetensors(path);
     for (const auto& [name, tensor] : part.tensors) CopyInto(file, path, name, *tensor);

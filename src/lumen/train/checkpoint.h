@@ -18,12 +18,18 @@ struct TrainingProgress {
   int64_t seed = 0;
 };
 
-// `networks` and `adversary` are the optimisers, which hold values and moments.
+// The optimisers hold values and moments.
+struct TrainingState {
+  FlatAdamW& networks;
+  FlatAdamW& adversary;
+  WeightAverage& average;  // of the networks
+};
+
 void SaveCheckpoint(const std::filesystem::path& folder, const TrainingProgress& progress, const Model& model,
-                    FlatAdamW& networks, FlatAdamW& adversary);
+                    const TrainingState& state);
 bool HasCheckpoint(const std::filesystem::path& folder);
 // Throws InputError if there is none, or if it is of another architecture than the model's.
-TrainingProgress LoadCheckpoint(const std::filesystem::path& folder, const Model& model, FlatAdamW& networks,
-                                FlatAdamW& adversary);
+TrainingProgress LoadCheckpoint(const std::filesystem::path& folder, const Model& model,
+                                const TrainingState& state);
 
 }  // namespace lumen

@@ -148,14 +148,14 @@ void AddFeatureLosses(const FeatureMaps& maps, const PairBatch& batch, const Los
     sum = sum.defined() ? sum + loss : loss;
   }
   losses.Add("map", options.map_weight, sum);
-  if (options.drift_weight <= 0) return;
+  if (options.drift_weight <= 0 && options.descriptor_drift_weight <= 0) return;
   const auto drift = [&](const torch::Tensor& from, const torch::Tensor& to_with_gradients) {
     return PoseDriftLoss({SampleMaps(from, pairs.source), SampleMaps(to_with_gradients, pairs.target),
                           pairs.place_pose, pairs.weight},
                          kDriftGroups);
   };
   losses.Add("drift", options.drift_weight, drift(maps.source_map, target.front()));
-  losses.Add("descriptor_drift", options.drift_weight,
+  losses.Add("descriptor_drift", options.descriptor_drift_weight,
              drift(maps.source_descriptor, WithGradients(maps.target_descriptor, maps.target_mask)));
 }
 

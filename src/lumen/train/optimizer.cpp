@@ -45,4 +45,11 @@ void FlatAdamW::Step(double rate, double clip_norm) {
   values_ -= good * rate * (direction + weight_decay_ * values_);
 }
 
+void WeightAverage::Update(const torch::Tensor& values, int64_t step) {
+  constexpr double kYoung = 0.25;  // share of the steps so far
+  torch::NoGradGuard no_grad;
+  const double span = std::min<double>(horizon_, 1 + kYoung * static_cast<double>(step));
+  mean_ += (values - mean_) / std::max(1.0, span);
+}
+
 }  // namespace lumen

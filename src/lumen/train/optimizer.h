@@ -1,5 +1,6 @@
 // AdamW on one flat vector: all parameters of some modules laid end to end, so that a step is a handful of
-// operations instead of hundreds, and the whole state is four tensors to save.
+// operations instead of hundreds, and the whole state is four tensors to save; and the average of such a
+// vector.
 #pragma once
 
 #include <torch/torch.h>
@@ -25,6 +26,41 @@ class FlatAdamW {
  private:
   double weight_decay_;
   torch::Tensor values_, gradient_, first_, second_, steps_, norm_;
+};
+
+// The weights averaged over the last steps, so that what is kept does not hang on where the last few batches
+// pushed them. While the training is young, over about a quarter of it.
+class WeightAverage {
+ public:
+  // Takes no part in training: `horizon` steps, 0 keeps the last weights themselves.
+  WeightAverage(const torch::Tensor& values, int horizon) : horizon_(horizon), mean_(values.clone()) {}
+
+  // After step number `step`, counted from 1.
+  void Update(const torch::Tensor& values, int64_t step);
+  torch::Tensor& Mean() { return mean_; }
+
+ private:
+  int horizon_;
+  torch::Tensor mean_;
+};
+
+// While it lives, `values` are the averaged ones.
+class AveragedWeights {
+ public:
+  AveragedWeights(torch::Tensor& values, const torch::Tensor& mean) : values_(values), kept_(values.clone()) {
+    torch::NoGradGuard no_grad;
+    values_.copy_(mean);
+  }
+  ~AveragedWeights() {
+    torch::NoGradGuard no_grad;
+    values_.copy_(kept_);
+  }
+  AveragedWeights(const AveragedWeights&) = delete;
+  AveragedWeights& operator=(const AveragedWeights&) = delete;
+
+ private:
+  torch::Tensor& values_;
+  torch::Tensor kept_;
 };
 
 }  // namespace lumen

@@ -16,6 +16,7 @@ namespace {
 constexpr AnatomyKind kKinds[] = {AnatomyKind::kNasal, AnatomyKind::kColon, AnatomyKind::kNasal,
                                   AnatomyKind::kBronchus, AnatomyKind::kStomach};
 constexpr double kTurn = 2 * M_PI;
+constexpr double kLargeRoll = 0.8;  // radians between two views
 
 Eigen::Vector3d RandomDirection(Random& random) {
   const Eigen::Vector3d v(random.Normal(), random.Normal(), random.Normal());
@@ -49,6 +50,7 @@ Appearance DrawLook(AnatomyKind kind, Random random, double wildness) {
   look.tissue.roughness = uniform(0.1, 0.35);
   look.tissue.mottling *= uniform(0.3, 2.0);
   look.tissue.scale *= uniform(0.6, 1.7);
+  look.tissue.tint *= uniform(0.5, 2.5);
   for (LightSource& source : look.light.sources) source.position *= uniform(0.2, 1.4);
   return look;
 }
@@ -76,8 +78,9 @@ Eigen::Matrix3d SmallRotation(Random& random, double radians) {
   return Eigen::AngleAxisd(radians * random.Uniform(), RandomDirection(random)).toRotationMatrix();
 }
 
-// Somewhere on a way through the anatomy, off its middle, looking about along it.
-Rigid3 DrawPlace(const Anatomy& anatomy, Random random) {
+// Somewhere on a way through the anatomy, off its middle, looking about along it; `turning` is the share of
+// places that look far aside.
+Rigid3 DrawPlace(const Anatomy& anatomy, double turning, Random random) {
   const auto& routes = anatomy.Routes();
   const auto which = random.Chance(0.5) ? 0 : random.UniformInt(0, static_cast<int64_t>(routes.size()) - 1);
   const ArcCurve& route = routes[static_cast<size_t>(which)];
@@ -93,7 +96,7 @@ Rigid3 DrawPlace(const Anatomy& anatomy, Random random) {
   const CurvePoint ahead = route.At(s + static_cast<float>(random.Uniform(5, 40)));
   Eigen::Vector3d forward = ahead.position.cast<double>() - position;
   if (forward.norm() < 1e-3 || random.Chance(0.5)) forward = point.tangent.cast<double>();
-  const double wander = random.Chance(0.7) ? 0.35 : 1.0;
+  const double wander = random.Chance(turning) ? 1.0 : 0.35;
   forward = SmallRotation(random, wander) * forward;
   return LookAlong(position, forward, random.Uniform(0, kTurn));
 }
@@ -108,8 +111,9 @@ Rigid3 DrawNearby(const Renderer& renderer, const Rigid3& place, double distance
   const Eigen::Vector3d position =
       KeepClear(renderer.Scene(), place.Translation(), place * (reach * direction));
   const Eigen::Matrix3d turn = SmallRotation(random, 0.3);
-  const Eigen::Matrix3d roll =
-      Eigen::AngleAxisd(0.25 * random.Normal(), Eigen::Vector3d::UnitZ()).toRotationMatrix();
+  // A hand turns the scope about its axis more than about any other.
+  const double angle = random.Chance(0.4) ? random.Uniform(-kLargeRoll, kLargeRoll) : 0.25 * random.Normal();
+  const Eigen::Matrix3d roll = Eigen::AngleAxisd(angle, Eigen::Vector3d::UnitZ()).toRotationMatrix();
   return Rigid3(place.RotationMatrix() * turn * roll, position);
 }
 
@@ -163,6 +167,8 @@ void SimClipOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("height", height, {.min = 32, .max = 1024, .unit = "px", .help = "of the pictures"});
   visitor.Field("wildness", wildness,
                 {.min = 0, .max = 1, .help = "how far colours may leave what patients show"});
+  visitor.Field("varied", varied,
+                {.min = 0, .max = 1, .help = "share of scenes whose anatomy is bent out of its family"});
   visitor.Field("degraded", degraded,
                 {.min = 0, .max = 1, .help = "share of frames with blood, smoke, blur …"});
   visitor.Field("seed", seed, {.min = 0, .help = "which endless stream of anatomies"});
@@ -175,7 +181,10 @@ std::vector<Clip> SimClipSource::MakeScene(int64_t scene) const {
   const AnatomyKind kind = kKinds[static_cast<size_t>(scene) % std::size(kKinds)];
   // Far beyond the benchmark's subjects, whatever is drawn.
   const uint64_t anatomy_seed = kFirstTrainingSeed + draw.NextBits() % (uint64_t{1} << 40);
-  const std::shared_ptr<const Anatomy> anatomy = MakeAnatomy(kind, anatomy_seed);
+  const bool varied = draw.Chance(options_.varied);
+  const std::shared_ptr<const Anatomy> anatomy =
+      varied ? MakeVariedAnatomy(kind, anatomy_seed, static_cast<float>(draw.Uniform(0.3, 1)))
+             : MakeAnatomy(kind, anatomy_seed);
   std::vector<Clip> clips;
   for (int c = 0; c < options_.clips_per_scene; ++c) {
     const Random own = random.Split(static_cast<uint64_t>(c));
@@ -187,7 +196,7 @@ std::vector<Clip> SimClipSource::MakeScene(int64_t scene) const {
     clip.mask = renderer.ContentMask();
     for (int p = 0; p < options_.places; ++p) {
       const Random here = own.Split("place").Split(static_cast<uint64_t>(p));
-      const Rigid3 place = DrawPlace(*anatomy, here);
+      const Rigid3 place = DrawPlace(*anatomy, varied ? 0.6 : 0.3, here);
       clip.frames.push_back(RenderFrame(renderer, place, options_.degraded, here.Split("frame")));
       const double distance = MedianDepth(clip.frames.back().depth);
       for (int v = 1; v < options_.views; ++v) {

@@ -13,6 +13,7 @@ struct SimClipOptions {
   int views = 4;            // views per place, which overlap
   int width = 160, height = 128;
   double wildness = 1;    // upper bound; each clip draws its own
+  double varied = 0.5;    // share of scenes whose anatomy is bent out of its family
   double degraded = 0.2;  // share of frames with one of the simulator's degradations
   int seed = 1;
 

@@ -39,6 +39,8 @@ void LossOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .help = "relative response of the feature map on every level"});
   visitor.Field("drift_weight", drift_weight,
                 {.min = 0, .help = "step that an alignment by features takes away from the true pose"});
+  visitor.Field("descriptor_drift_weight", descriptor_drift_weight,
+                {.min = 0, .help = "the same, by descriptors"});
   visitor.Field("histogram_weight", histogram_weight, {.min = 0, .help = "triplet of descriptor histograms"});
   visitor.Field("flow_weight", flow_weight, {.min = 0, .help = "flow after the alignment"});
   visitor.Field("adversarial_weight", adversarial_weight,

@@ -13,7 +13,7 @@ namespace lumen {
 struct LossOptions {
   double depth_share = 0.85;  // see ScaleInvariantLoss
   double depth_weight = 20, span_weight = 20, response_weight = 4, map_weight = 1, histogram_weight = 4;
-  double drift_weight = 20;  // see PoseDriftLoss
+  double drift_weight = 20, descriptor_drift_weight = 5;  // see PoseDriftLoss
   double aligned_weight = 40, flow_weight = 20, adversarial_weight = 1, decorrelation_weight = 2.5;
   double descriptor_sigma = 30, map_sigma = 10;
   int keypoints = 256;

@@ -60,6 +60,7 @@ std::shared_ptr<const ClipSource> MakeSource(const TrainOptions& options, bool f
     sim.seed += kValidationSeedShift;
     sim.clips_per_scene = 1;
     sim.wildness = 0.2;
+    sim.varied = 0;
     sim.degraded = 0.1;
   }
   return std::make_shared<SimClipSource>(sim);
@@ -92,6 +93,7 @@ class Training {
         discriminator_(MakeDiscriminator(options.sim, device_)),
         optimizer_(networks_.Parameters(), options.weight_decay),
         adversary_(discriminator_->parameters(), options.weight_decay),
+        average_(optimizer_.Values(), options.average_steps),
         source_(MakeSource(options, false)),
         store_(device_, RingSize(), source_->FramesPerClip(), options.sim.width, options.sim.height) {
     if (device_.is_cuda()) {
@@ -100,7 +102,7 @@ class Training {
       torch::set_num_threads(1);
     }
     progress_.seed = options.seed;
-    if (options.resume) progress_ = LoadCheckpoint(options.out, model_, optimizer_, adversary_);
+    if (options.resume) progress_ = LoadCheckpoint(options.out, model_, State());
     resumed_at_ = progress_;
     MakeDirectories(options.out);
     FillRing();
@@ -154,7 +156,9 @@ class Training {
   void WriteLog();
   void RunValidation();
   void Save();
-  Model CurrentModel() const;
+  TrainingState State() { return {optimizer_, adversary_, average_}; }
+  // With the averaged weights.
+  Model CurrentModel();
 
   TrainOptions options_;
   torch::Device device_;
@@ -162,6 +166,7 @@ class Training {
   PriorNetworks networks_;
   Discriminator discriminator_;
   FlatAdamW optimizer_, adversary_;
+  WeightAverage average_;
   std::shared_ptr<const ClipSource> source_;
   ClipStore store_;
   std::unique_ptr<ClipStore> validation_;
@@ -296,6 +301,7 @@ void Training::Step() {
   }
   ++progress_.stage_steps;
   ++progress_.step;
+  average_.Update(optimizer_.Values(), progress_.step);
 }
 
 void Training::WriteLog() {
@@ -325,6 +331,7 @@ void Training::WriteLog() {
 
 void Training::RunValidation() {
   if (!validation_) return;
+  const AveragedWeights averaged(optimizer_.Values(), average_.Mean());
   const ValidationNumbers n =
       Validate(networks_, *validation_, options_.validation_pairs, options_.losses, options_.alignment);
   const fs::path path = fs::path(options_.out) / "validation.csv";
@@ -341,7 +348,8 @@ void Training::RunValidation() {
           n.aligned, " (flow ", n.flow_error, " px), ARD ", n.ard_before, " -> ", n.ard_after);
 }
 
-Model Training::CurrentModel() const {
+Model Training::CurrentModel() {
+  const AveragedWeights averaged(optimizer_.Values(), average_.Mean());
   Model model = model_;
   model.tensors = networks_.Store();
   model.metadata["steps"] = StrCat(progress_.step);
@@ -353,7 +361,7 @@ Model Training::CurrentModel() const {
 }
 
 void Training::Save() {
-  SaveCheckpoint(options_.out, progress_, CurrentModel(), optimizer_, adversary_);
+  SaveCheckpoint(options_.out, progress_, CurrentModel(), State());
   for (const char* name : {"losses-1", "losses-2"}) {
     const fs::path csv = fs::path(options_.out) / StrCat(name, ".csv");
     if (fs::exists(csv)) SaveCurves(csv, fs::path(options_.out) / StrCat(name, ".svg"));
@@ -428,6 +436,8 @@ void TrainOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("warm_up", warm_up, {.min = 0, .help = "steps until a stage's full rate"});
   visitor.Field("weight_decay", weight_decay, {.min = 0, .help = "of AdamW"});
   visitor.Field("clip_norm", clip_norm, {.min = 0, .help = "largest norm of the gradient"});
+  visitor.Field("average_steps", average_steps,
+                {.min = 0, .help = "the model is the mean of about so many last steps; 0: the last one"});
   visitor.Field("joint_turned", joint_turned,
                 {.min = 0, .max = 1, .help = "share of turned pairs in stage 2"});
   visitor.Field(

@@ -29,6 +29,7 @@ struct TrainOptions {
   int warm_up = 100;  // steps
   double weight_decay = 1e-4;
   double clip_norm = 5;
+  int average_steps = 200;     // the model is the mean of about so many last steps; 0: the last one
   double joint_turned = 0.1;   // share of turned pairs in stage 2: turning back blurs the maps
   int joint_every = 2;         // in stage 2 one step of so many is joint, the others as in stage 1
   double easy_start = 0.3;     // stage 2 begins with this share of the starts' displacement

@@ -61,6 +61,18 @@ TEST(Training, ResumedRunEqualsAnUninterruptedOne) {
   const TensorFile a = LoadSafetensors(whole / "checkpoint-4-values.safetensors");
   const TensorFile b = LoadSafetensors(parts / "checkpoint-4-values.safetensors");
   EXPECT_EQ(a.tensors.at("values").values, b.tensors.at("values").values);
+  // The model that is kept is the average of the last steps, not the last one.
+  const auto weights = [](const fs::path& path) {
+    std::vector<float> all;
+    for (const auto& [name, tensor] : LoadSafetensors(path).tensors)
+      all.insert(all.end(), tensor.values.begin(), tensor.values.end());
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const std::vector<float> model = weights(whole / "model.safetensors");
+  EXPECT_EQ(model, weights(parts / "model.safetensors"));
+  EXPECT_EQ(model, weights(whole / "checkpoint-4-average.safetensors"));
+  EXPECT_NE(model, weights(whole / "checkpoint-4-values.safetensors"));
 }
 
 TEST(Training, LossFalls) {
@@ -108,12 +120,13 @@ TEST(Checkpoint, OfAnotherArchitectureIsRefused) {
   FlatAdamW large({more});
   Model model;
   model.tensors = MakeRandomModel(1).tensors;
-  SaveCheckpoint(folder.Path(), {}, model, small, small);
-  EXPECT_NO_THROW(LoadCheckpoint(folder.Path(), model, small, small));
-  EXPECT_THROW(LoadCheckpoint(folder.Path(), model, large, small), InputError);
+  WeightAverage average(small.Values(), 10);
+  SaveCheckpoint(folder.Path(), {}, model, {small, small, average});
+  EXPECT_NO_THROW(LoadCheckpoint(folder.Path(), model, {small, small, average}));
+  EXPECT_THROW(LoadCheckpoint(folder.Path(), model, {large, small, average}), InputError);
   Model other = model;
   other.depth.bottleneck = 64;
-  EXPECT_THROW(LoadCheckpoint(folder.Path(), other, small, small), InputError);
+  EXPECT_THROW(LoadCheckpoint(folder.Path(), other, {small, small, average}), InputError);
 }
 
 TEST(FlatAdamW, FindsAMinimumAndSurvivesAGradientThatIsNotFinite) {
@@ -131,6 +144,34 @@ TEST(FlatAdamW, FindsAMinimumAndSurvivesAGradientThatIsNotFinite) {
   (x.sum() * std::numeric_limits<float>::quiet_NaN()).backward();
   optimizer.Step(0.05, 5);
   EXPECT_TRUE(torch::equal(before, x.detach()));
+}
+
+TEST(WeightAverage, ForgetsWhatLiesBeyondItsHorizon) {
+  torch::Tensor value = torch::full({1}, 7.0F);
+  WeightAverage average(value, 20);
+  const auto run = [&](float to, int64_t from, int64_t until) {
+    value.fill_(to);
+    for (int64_t step = from; step <= until; ++step) average.Update(value, step);
+    return average.Mean().item<float>();
+  };
+  EXPECT_NEAR(run(1, 1, 10), 1, 0.01);  // a young average follows
+  EXPECT_NEAR(run(1, 11, 1000), 1, 1e-5);
+  EXPECT_NEAR(run(0, 1001, 1020), std::pow(0.95, 20), 1e-4);
+  EXPECT_LT(run(0, 1021, 1200), 1e-3);
+  WeightAverage none(value, 0);
+  value.fill_(3);
+  none.Update(value, 500);
+  EXPECT_EQ(none.Mean().item<float>(), 3);
+}
+
+TEST(AveragedWeights, AreThereForAWhileOnly) {
+  torch::Tensor x = torch::tensor({3.0F, -2.0F});
+  FlatAdamW optimizer({x});
+  {
+    const AveragedWeights averaged(optimizer.Values(), torch::tensor({1.0F, 1.0F}));
+    EXPECT_EQ(x[0].item<float>(), 1);
+  }
+  EXPECT_EQ(x[0].item<float>(), 3);
 }
 
 }  // namespace
