@@ -65,12 +65,13 @@ void AddTrainCommand(CLI::App& app) {
       app.add_subcommand("train", "learn the networks: from the simulator, or from recordings with truth");
   auto options = std::make_shared<TrainCommand>();
   command->add_option("--out", options->out, "folder for checkpoints, curves and the model")->required();
-  command->add_option("--minutes", options->minutes, "length of the training")->check(CLI::PositiveNumber);
+  const CLI::Range minutes(1e-3, 1e6);
+  command->add_option("--minutes", options->minutes, "length of the training")->check(minutes);
   command->add_option("--steps", options->steps, "length of the training in steps: repeatable")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000000000));
   command
       ->add_option("--call-minutes", options->call_minutes, "stop after so many; go on later with --resume")
-      ->check(CLI::PositiveNumber);
+      ->check(minutes);
   command->add_flag("--resume", options->resume, "go on where the folder's checkpoint stands");
   command->add_option("--init", options->init, "a model to start from");
   command->add_option("--data", options->data, "recordings with poses and depth, instead of the simulator");

@@ -60,7 +60,8 @@ struct StepRecord : torch::CustomClassHolder {
   AlignmentProblem problem;
   AlignmentOptions options;
   torch::Tensor damping, accept;
-  AlignmentState after;  // already known from the decision
+  AlignmentState after;       // already known from the decision
+  std::vector<bool> learned;  // inputs that a gradient is wanted of
 };
 
 std::vector<torch::Tensor> RunStep(const StepRecord& record, const std::vector<torch::Tensor>& inputs) {
@@ -91,20 +92,27 @@ class CheckpointedStep : public torch::autograd::Function<CheckpointedStep> {
     const torch::autograd::variable_list saved = context->get_saved_variables();
     std::vector<torch::Tensor> inputs;
     torch::autograd::variable_list wanted;
-    for (const torch::Tensor& tensor : saved) {
-      inputs.push_back(tensor.detach().set_requires_grad(true));
-      wanted.push_back(inputs.back());
+    for (size_t i = 0; i < saved.size(); ++i) {
+      inputs.push_back(saved[i].detach().set_requires_grad(record->learned[i]));
+      if (record->learned[i]) wanted.push_back(inputs.back());
     }
-    torch::autograd::variable_list outputs;
+    torch::autograd::variable_list all, outputs, given;
     {
       const torch::AutoGradMode with_graph(true);
-      outputs = RunStep(*record, inputs);
+      all = RunStep(*record, inputs);
     }
-    torch::autograd::variable_list given;
-    for (size_t i = 0; i < outputs.size(); ++i)
-      given.push_back(gradients[i].defined() ? gradients[i] : torch::zeros_like(outputs[i]));
-    torch::autograd::variable_list by_inputs = torch::autograd::grad(outputs, wanted, given, {}, false, true);
-    by_inputs.insert(by_inputs.begin(), torch::Tensor());  // of the record
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].requires_grad() || !gradients[i].defined()) continue;
+      outputs.push_back(all[i]);
+      given.push_back(gradients[i]);
+    }
+    torch::autograd::variable_list by_inputs(1 + saved.size());  // the first is the record's
+    if (outputs.empty()) return by_inputs;
+    const torch::autograd::variable_list found =
+        torch::autograd::grad(outputs, wanted, given, {}, false, true);
+    for (size_t i = 0, next = 0; i < saved.size(); ++i) {
+      if (record->learned[i]) by_inputs[1 + i] = found[next++];
+    }
     return by_inputs;
   }
 };
@@ -125,7 +133,10 @@ AlignmentState TakeCheckpointedStep(const AlignmentProblem& problem, const Align
   const std::vector<torch::Tensor> inputs = PackInputs(problem, state);
   // The record must not keep the graph of its inputs alive: it holds constants, the rest comes in `inputs`.
   std::vector<torch::Tensor> loose;
-  for (const torch::Tensor& tensor : inputs) loose.push_back(tensor.detach());
+  for (const torch::Tensor& tensor : inputs) {
+    loose.push_back(tensor.detach());
+    record->learned.push_back(tensor.requires_grad());
+  }
   AlignmentState unused;
   UnpackInputs(loose, record->problem, unused);
   const std::vector<torch::Tensor> after = CheckpointedStep::apply(record, torch::TensorList(inputs));

@@ -39,7 +39,7 @@ void CheckOptions(const TrainOptions& options) {
     throw InputError("scenes_per_step needs steps=N: with minutes alone clips are taken as they come");
   if (!options.resume && HasCheckpoint(options.out))
     throw InputError(options.out,
-                     "holds a checkpoint already: resume it (resume=true) or choose another folder");
+                     "holds a checkpoint already: resume it (--resume) or choose another folder");
 }
 
 std::shared_ptr<const ClipSource> MakeSource(const TrainOptions& options, bool for_validation) {
