@@ -15,6 +15,8 @@ void FeatureMetricOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("relative", relative, {.help = "measure differences in the features' own variance"});
   visitor.Field("exact_derivative", exact_derivative,
                 {.help = "derivative of the bilinear interpolant instead of sampled central differences"});
+  visitor.Field("symmetric", symmetric,
+                {.help = "step by both pictures' gradients, so that what differs does not pull"});
   visitor.Field("plain", plain, {.help = "use the plain double-precision kernel"});
   visitor.Group("reuse", reuse);
   visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads per evaluation"});
@@ -23,11 +25,13 @@ void FeatureMetricOptions::Describe(ConfigVisitor& visitor) {
 FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
                                          std::shared_ptr<const KeyframeSamples> source,
                                          std::shared_ptr<const Frame> target,
-                                         const FeatureMetricOptions& options)
+                                         const FeatureMetricOptions& options,
+                                         std::shared_ptr<const HiddenSamples> hidden)
     : Factor(variables.WithoutTargetDepth().Keys()),
       variables_(variables.WithoutTargetDepth()),
       source_(std::move(source)),
       target_(std::move(target)),
+      hidden_(std::move(hidden)),
       threads_(options.threads),
       memory_(options.reuse, source_.get(), false) {
   LUMEN_CHECK(source_ != nullptr && target_ != nullptr);
@@ -46,7 +50,9 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
   problem_.robust_threshold = options.robust * weights * source_->feature_variance;
   problem_.source = source_.get();
   problem_.target = target_.get();
+  problem_.hidden = hidden_.get();
   problem_.exact_derivative = options.exact_derivative;
+  problem_.symmetric = options.symmetric;
   problem_.source_code_is_free = variables_.SourceCodeIsFree();
   use_fast_ = !options.plain && FmFastServes(problem_);
   if (variables_.SourceDepthIsFixed()) {

@@ -20,6 +20,11 @@ struct FeatureMetricOptions {
   // numbers a network makes.
   bool relative = false;
   bool exact_derivative = false;  // see FmProblem
+  // Steps by the mean of both pictures' gradients (on the finest level) instead of the target's alone. Where
+  // the two pictures differ, the squared difference is smallest not where they show the same but a little
+  // towards where the target shows little: in a tube, towards its far end. So a camera ahead seems too near
+  // and one behind too far, and scale drifts along the way. With both gradients the two pulls cancel.
+  bool symmetric = false;
   bool plain = false;             // the double-precision kernel
   StepThresholds reuse{0, 0, 0};  // how near the last state its system serves again: see PairMemory
   int threads = 1;
@@ -35,7 +40,8 @@ class FeatureMetricFactor : public Factor {
 
   // Numbers that are not finite in the target's features break the contract.
   FeatureMetricFactor(const PairVariables& variables, std::shared_ptr<const KeyframeSamples> source,
-                      std::shared_ptr<const Frame> target, const FeatureMetricOptions& options = {});
+                      std::shared_ptr<const Frame> target, const FeatureMetricOptions& options = {},
+                      std::shared_ptr<const HiddenSamples> hidden = nullptr);
 
   double Error(const Values& values) const override;
   NormalBlock Linearize(const Values& values) const override;
@@ -46,6 +52,7 @@ class FeatureMetricFactor : public Factor {
   PairVariables variables_;
   std::shared_ptr<const KeyframeSamples> source_;
   std::shared_ptr<const Frame> target_;
+  std::shared_ptr<const HiddenSamples> hidden_;
   std::vector<double> fixed_depths_;
   FmProblem problem_;
   bool use_fast_;

@@ -15,11 +15,13 @@ int LocalDimension(const FmProblem& problem) {
 struct SampleMotion {
   Eigen::Vector2d uv;
   Eigen::Matrix<double, 2, Eigen::Dynamic> uv_by_unknowns;
+  Eigen::Matrix2d uv_by_pixel;  // by the source's pixel, the depth as it is
 };
 
 std::optional<SampleMotion> ComputeMotion(const FmProblem& problem, const PairState& state, int sample) {
   const KeyframeSamples& source = *problem.source;
   const auto i = static_cast<size_t>(sample);
+  if (IsHidden(problem.hidden, sample)) return std::nullopt;
   const double scale = std::exp(state.source_log_scale);
   const double depth = DepthOf(source.AverageDepth(sample), source.Bases(sample), scale, state.source_code);
   const auto point = WarpPoint(state.target_from_source, {source.ray_x[i], source.ray_y[i], 1.0}, depth);
@@ -29,6 +31,9 @@ std::optional<SampleMotion> ComputeMotion(const FmProblem& problem, const PairSt
   if (!uv || !IsContent(problem.target->view->mask, *uv)) return std::nullopt;
   SampleMotion motion;
   motion.uv = *uv;
+  const PinholeCamera& camera = source.keyframe->frame->view->camera;
+  motion.uv_by_pixel = depth * uv_by_x * state.target_from_source.RotationMatrix().leftCols<2>() *
+                       Eigen::Vector2d(1 / camera.fx, 1 / camera.fy).asDiagonal();
   motion.uv_by_unknowns.setZero(2, LocalDimension(problem));
   motion.uv_by_unknowns.leftCols<6>() = uv_by_x * point->x_by_pose;
   const Eigen::Vector2d uv_by_depth = uv_by_x * point->x_by_depth;
@@ -64,6 +69,23 @@ void LevelResidual(const FmProblem& problem, int sample, int level, const Eigen:
   }
 }
 
+// The finest level: half of the target's gradient gives way to the source's.
+void MixInSourceGradient(const FmProblem& problem, int sample, const Eigen::Matrix2d& uv_by_pixel,
+                         Eigen::Ref<Eigen::MatrixXd> by_uv) {
+  const Image<float>& map = problem.source->keyframe->frame->features.levels[0].values;
+  const int x = problem.source->pixels[static_cast<size_t>(sample)] % map.Width();
+  const int y = problem.source->pixels[static_cast<size_t>(sample)] / map.Width();
+  if (!HasNeighbours(x, y, map.Width(), map.Height())) return;
+  if (!(std::abs(uv_by_pixel.determinant()) > kLeastStretch)) return;
+  const Eigen::Matrix2d pixel_by_uv = uv_by_pixel.inverse();
+  const double root = std::sqrt(problem.level_weights[0]);
+  for (int c = 0; c < problem.source->FeatureChannels(); ++c) {
+    const Eigen::RowVector2d gradient(0.5 * (map(x + 1, y, c) - map(x - 1, y, c)),
+                                      0.5 * (map(x, y + 1, c) - map(x, y - 1, c)));
+    by_uv.row(c) = 0.5 * (by_uv.row(c) + root * gradient * pixel_by_uv);
+  }
+}
+
 // δ ln(1 + e / δ) and its derivative; e itself where there is no threshold.
 struct RobustValue {
   double value, weight;
@@ -74,15 +96,16 @@ RobustValue CauchyOf(double squared, double threshold) {
 }
 
 // All levels of one sample, one after the other.
-void SampleResidual(const FmProblem& problem, int sample, const Eigen::Vector2d& uv,
+void SampleResidual(const FmProblem& problem, int sample, const SampleMotion& motion,
                     Eigen::VectorXd& residual, Eigen::MatrixXd& by_uv) {
   const int channels = problem.source->FeatureChannels();
   residual.resize(problem.levels * channels);
   by_uv.resize(problem.levels * channels, 2);
   for (int level = 0; level < problem.levels; ++level) {
-    LevelResidual(problem, sample, level, uv, residual.segment(level * channels, channels),
+    LevelResidual(problem, sample, level, motion.uv, residual.segment(level * channels, channels),
                   by_uv.middleRows(level * channels, channels));
   }
+  if (problem.symmetric) MixInSourceGradient(problem, sample, motion.uv_by_pixel, by_uv.topRows(channels));
 }
 
 }  // namespace
@@ -95,7 +118,7 @@ PairSystem SumFmPlain(const FmProblem& problem, const PairState& state, SampleRa
   for (int sample = range.begin; sample < range.end; ++sample) {
     const auto motion = ComputeMotion(problem, state, sample);
     if (!motion) continue;
-    SampleResidual(problem, sample, motion->uv, residual, by_uv);
+    SampleResidual(problem, sample, *motion, residual, by_uv);
     const double squared = residual.squaredNorm();
     const RobustValue robust = CauchyOf(squared, problem.robust_threshold);
     if (with_derivatives) {
@@ -120,7 +143,7 @@ Eigen::VectorXd StackFmResiduals(const FmProblem& problem, const PairState& stat
   for (int sample = 0; sample < samples; ++sample) {
     const auto motion = ComputeMotion(problem, state, sample);
     if (!motion) continue;
-    SampleResidual(problem, sample, motion->uv, residual, by_uv);
+    SampleResidual(problem, sample, *motion, residual, by_uv);
     stacked.segment(sample * rows, rows) = residual;
     if (jacobian != nullptr) jacobian->middleRows(sample * rows, rows) = by_uv * motion->uv_by_unknowns;
   }

@@ -19,7 +19,12 @@ struct FmProblem {
   const FeaturePyramid* unpacked = nullptr;  // of a target whose own features are packed
   std::array<double, kMaxLevels> level_weights{};
   int levels = 0;
+  const HiddenSamples* hidden = nullptr;  // left out
   bool exact_derivative = false;  // of the bilinear interpolant, instead of sampled central differences
+  // On the finest level, the mean of the target's gradient and of the source's, carried over by the warp as
+  // if the wall faced the camera. The sums are then not the derivatives of the error: see
+  // feature_metric_factor.h.
+  bool symmetric = false;
   bool source_code_is_free = false;
   // Squared residual (of a sample, over all levels and channels) beyond which it counts less and less:
   // Cauchy's loss. 0: plain squares.

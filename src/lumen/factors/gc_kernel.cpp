@@ -25,6 +25,7 @@ std::optional<GcSample> EvaluateSample(const GcProblem& problem, const PairState
   const KeyframeSamples& source = *problem.source;
   const View& view = *problem.target->frame->view;
   const auto i = static_cast<size_t>(sample);
+  if (IsHidden(problem.hidden, sample)) return std::nullopt;
   const double source_scale = std::exp(state.source_log_scale);
   const double depth =
       DepthOf(source.AverageDepth(sample), source.Bases(sample), source_scale, state.source_code);

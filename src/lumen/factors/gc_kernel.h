@@ -8,7 +8,8 @@ namespace lumen {
 struct GcProblem {
   const KeyframeSamples* source = nullptr;
   const Keyframe* target = nullptr;
-  double threshold = 1;           // of the squared residual, in units of the source's scale
+  const HiddenSamples* hidden = nullptr;  // left out
+  double threshold = 1;                   // of the squared residual, in units of the source's scale
   bool exact_derivative = false;  // of the bilinear interpolant, instead of sampled central differences
   bool source_code_is_free = false;
   bool target_code_is_free = false;

@@ -146,7 +146,7 @@ PairSystem Sum(const GcProblem& problem, const PairState& state, const DepthFiel
   const double inverse_scale = std::exp(-state.source_log_scale);
   Eigen::Matrix<double, kWidth, kWidth> hessian = Eigen::Matrix<double, kWidth, kWidth>::Zero();
   PairSystem sum(kWidth);
-  const BlockWarper warper(*problem.source, *problem.target->frame->view, state);
+  const BlockWarper warper(*problem.source, *problem.target->frame->view, state, problem.hidden);
   WarpBlock block;
   TargetBlock target;
   LogProduct log_product;

@@ -21,11 +21,13 @@ void GeometricConsistencyOptions::Describe(ConfigVisitor& visitor) {
 GeometricConsistencyFactor::GeometricConsistencyFactor(const PairVariables& variables,
                                                        std::shared_ptr<const KeyframeSamples> source,
                                                        std::shared_ptr<const Keyframe> target,
-                                                       const GeometricConsistencyOptions& options)
+                                                       const GeometricConsistencyOptions& options,
+                                                       std::shared_ptr<const HiddenSamples> hidden)
     : Factor(variables.Keys()),
       variables_(variables),
       source_(std::move(source)),
       target_(std::move(target)),
+      hidden_(std::move(hidden)),
       weight_(options.weight),
       threads_(options.threads),
       memory_(options.reuse, source_.get(), true) {
@@ -34,6 +36,7 @@ GeometricConsistencyFactor::GeometricConsistencyFactor(const PairVariables& vari
   problem_.source = source_.get();
   problem_.target = target_.get();
   problem_.threshold = options.sigma * static_cast<double>(source_->keyframe->depth.mean_square);
+  problem_.hidden = hidden_.get();
   problem_.exact_derivative = options.exact_derivative;
   problem_.source_code_is_free = variables_.SourceCodeIsFree();
   problem_.target_code_is_free = variables_.TargetCodeIsFree();

@@ -31,7 +31,8 @@ class GeometricConsistencyFactor : public Factor {
 
   GeometricConsistencyFactor(const PairVariables& variables, std::shared_ptr<const KeyframeSamples> source,
                              std::shared_ptr<const Keyframe> target,
-                             const GeometricConsistencyOptions& options = {});
+                             const GeometricConsistencyOptions& options = {},
+                             std::shared_ptr<const HiddenSamples> hidden = nullptr);
 
   double Error(const Values& values) const override;
   NormalBlock Linearize(const Values& values) const override;
@@ -42,6 +43,7 @@ class GeometricConsistencyFactor : public Factor {
   PairVariables variables_;
   std::shared_ptr<const KeyframeSamples> source_;
   std::shared_ptr<const Keyframe> target_;
+  std::shared_ptr<const HiddenSamples> hidden_;
   GcProblem problem_;
   double weight_;
   bool use_fast_;

@@ -158,6 +158,89 @@ TEST(FactorGcKernel, TunedEqualsPlain) {
   }
 }
 
+TEST(FactorFmKernel, TunedEqualsPlainWithBothGradientsAndHiddenSamples) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const PairScene scene = MakeCavityScene({.whole_image = seed == 3, .seed = seed});
+    Random random(seed);
+    PairState state = PerturbState(scene.TruePairState(), 0.03, 0.03, random);
+    // Rolled as well: the source's gradient has to turn with it.
+    if (seed == 2) state.target_from_source = Rigid3(ExpSO3({0, 0, 0.6}), {}) * state.target_from_source;
+    const SampleRange all{0, scene.samples->Size()};
+    HiddenSamples hidden(static_cast<size_t>(scene.samples->Size()));
+    for (size_t i = 0; i < hidden.size(); ++i) hidden[i] = random.Uniform(0, 1) < 0.3;
+    FmProblem problem = MakeFmProblem(scene, false, true);
+    const PairSystem one_sided = SumFmPlain(problem, state, all, true);
+    problem.symmetric = true;
+    const PairSystem both = SumFmPlain(problem, state, all, true);
+    ExpectSame(SumFmFast(problem, state, all, true), both, StrCat("symmetric, seed ", seed));
+    EXPECT_NEAR(both.error, one_sided.error, 1e-9 * both.error);
+    EXPECT_GT(RelativeError(both.H, one_sided.H), 1e-3);
+    EXPECT_LT(RelativeError(both.H, one_sided.H), 0.2);
+    problem.hidden = &hidden;
+    const PairSystem seen = SumFmPlain(problem, state, all, true);
+    ExpectSame(SumFmFast(problem, state, all, true), seen, StrCat("hidden, seed ", seed));
+    EXPECT_LT(seen.count, 0.8 * static_cast<double>(both.count));
+    EXPECT_GT(seen.count, 0.6 * static_cast<double>(both.count));
+    GcProblem gc = MakeGcProblem(scene, false, true, true);
+    gc.hidden = &hidden;
+    const PairSystem gc_seen = SumGcPlain(gc, state, MakeDepthField<double>(gc, state), all, true);
+    ExpectSame(SumGcFast(gc, state, MakeDepthField<float>(gc, state), all, true), gc_seen, "GC hidden");
+    EXPECT_EQ(gc_seen.count, seen.count);
+  }
+}
+
+// The keyframe with waves added to its features that belong to the picture and not to the place: the
+// stronger, the further right.
+std::shared_ptr<const Keyframe> WithNoise(const Keyframe& keyframe, Random random) {
+  FeaturePyramid packed = PackFeatures(keyframe.frame->features);
+  Image<float>& map = packed.levels[0].values;
+  for (int c = 0; c < map.Channels(); ++c) {
+    const double angle = random.Uniform(0, 2 * M_PI);
+    const double phase = random.Uniform(0, 2 * M_PI);
+    const double rate = random.Uniform(0.5, 0.9);  // radians a pixel
+    for (int y = 0; y < map.Height(); ++y) {
+      for (int x = 0; x < map.Width(); ++x) {
+        const double wave = std::sin(rate * (x * std::cos(angle) + y * std::sin(angle)) + phase);
+        map(x, y, c) += static_cast<float>(0.6 * wave * x / map.Width());
+      }
+    }
+  }
+  auto frame = std::make_shared<Frame>(*keyframe.frame);
+  frame->features = UnpackFeatures(packed, keyframe.frame->view->mask, packed.packed_levels);
+  return std::make_shared<const Keyframe>(Keyframe{frame, keyframe.depth});
+}
+
+// Where two pictures of a place differ, least squares leans to where the target's differences are small. The
+// true state should be where the steps end.
+TEST(FactorFmKernel, WithBothGradientsDifferencesDoNotPull) {
+  const PairScene scene = MakeCavityScene();
+  const PairState truth = scene.TruePairState();
+  // The mean over many such differences is what is left of them.
+  constexpr int kTrials = 30;
+  const auto pull = [&](bool symmetric) {
+    Vector6d b = Vector6d::Zero();
+    Matrix6d H = Matrix6d::Zero();
+    for (uint64_t seed = 0; seed < kTrials; ++seed) {
+      const auto source = MakeKeyframeSamples(WithNoise(*scene.source, Random(seed)));
+      const auto target = WithNoise(*scene.target, Random(seed + 100));
+      FmProblem problem = MakeFmProblem(scene, false, false);
+      problem.source = source.get();
+      problem.target = target->frame.get();
+      problem.levels = 1;
+      problem.symmetric = symmetric;
+      const PairSystem system = SumFmFast(problem, truth, {0, source->Size()}, true);
+      b += system.b.head<6>() / kTrials;
+      H += system.H.topLeftCorner<6, 6>() / kTrials;
+    }
+    return std::sqrt(b.dot(H.ldlt().solve(b)));
+  };
+  const double one_sided = pull(false);
+  const double both = pull(true);
+  RecordProperty("one_sided", std::to_string(one_sided));
+  RecordProperty("both", std::to_string(both));
+  EXPECT_LT(both, 0.5 * one_sided);
+}
+
 // Pure rotation: the depth does not move the pixel, so the tuned kernel's direction of it is undefined.
 TEST(FactorFmKernel, TunedEqualsPlainWhereDepthHasNoEffect) {
   const PairScene scene = MakeCavityScene();

@@ -40,6 +40,12 @@ struct KeyframeSamples {
   }
 };
 
+// Samples of a keyframe that something stands before in another one; empty: none is.
+using HiddenSamples = std::vector<bool>;
+inline bool IsHidden(const HiddenSamples* hidden, int sample) {
+  return hidden != nullptr && !hidden->empty() && (*hidden)[static_cast<size_t>(sample)];
+}
+
 // At the given pixels, or at all pixels of the eroded mask. Numbers that are not finite in features or
 // depth, and levels that do not fit, break the contract.
 std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr<const Keyframe>& keyframe);

@@ -40,6 +40,14 @@ inline bool IsContent(const Mask& mask, const Eigen::Vector2d& uv) {
   return mask(static_cast<int>(x), static_cast<int>(y)) != 0;
 }
 
+// True if a central difference can be taken at the pixel.
+inline bool HasNeighbours(int x, int y, int width, int height) {
+  return x > 0 && y > 0 && x + 1 < width && y + 1 < height;
+}
+
+// A wall that shrinks to less than this share of its area in the target shows nothing to compare.
+inline constexpr double kLeastStretch = 0.05;
+
 // s (average + codeᵀ bases), in double, by four sums that do not wait for each other.
 inline double DepthOf(float average, const float* bases, double scale, const Eigen::VectorXd& code) {
   const Eigen::Index count = code.size();

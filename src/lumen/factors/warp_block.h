@@ -70,8 +70,9 @@ class BlockWarper {
  public:
   // `fixed_depths`, where given, are the samples' depths: computed once where no variable moves them.
   BlockWarper(const KeyframeSamples& source, const View& target, const PairState& state,
-              std::span<const double> fixed_depths = {})
+              const HiddenSamples* hidden, std::span<const double> fixed_depths = {})
       : source_(source),
+        hidden_(hidden),
         target_(target),
         state_(state),
         fixed_depths_(fixed_depths),
@@ -86,7 +87,8 @@ class BlockWarper {
     WarpAll(range, w);
     block.count = 0;
     for (int i = 0; i < range.end - range.begin; ++i) {
-      if (!(w.depth[i] > kMinDepth) || !(w.z[i] > kMinDepth) || !IsContent(target_.mask, {w.u[i], w.v[i]})) {
+      if (!(w.depth[i] > kMinDepth) || !(w.z[i] > kMinDepth) || !IsContent(target_.mask, {w.u[i], w.v[i]}) ||
+          IsHidden(hidden_, range.begin + i)) {
         continue;
       }
       Keep(w, i, range.begin + i, block);
@@ -151,6 +153,7 @@ class BlockWarper {
   }
 
   const KeyframeSamples& source_;
+  const HiddenSamples* hidden_;
   const View& target_;
   const PairState& state_;
   std::span<const double> fixed_depths_;

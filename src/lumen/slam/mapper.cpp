@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lumen/base/error.h"
+#include "lumen/factors/occlusion.h"
 #include "lumen/factors/prior_factors.h"
 
 namespace lumen {
@@ -60,13 +61,18 @@ void Mapper::AddDirection(KeyframeId source, KeyframeId target, std::vector<Fact
   const Entry& from = keyframes_.at(source);
   const Entry& to = keyframes_.at(target);
   const PairVariables variables = PairVariables::World(source, target);
+  std::shared_ptr<const HiddenSamples> hidden;
+  if (options_.hidden_margin > 0)
+    hidden = std::make_shared<HiddenSamples>(FindHidden(*from.samples, from.entry.state, *to.entry.keyframe,
+                                                        to.entry.state, options_.hidden_margin));
   if (options_.use_feature_metric) {
-    AddFactor(std::make_shared<FeatureMetricFactor>(variables.WithoutTargetDepth(), from.samples,
-                                                    to.entry.keyframe->frame, options_.feature_metric),
-              &goes_to);
+    AddFactor(
+        std::make_shared<FeatureMetricFactor>(variables.WithoutTargetDepth(), from.samples,
+                                              to.entry.keyframe->frame, options_.feature_metric, hidden),
+        &goes_to);
   }
   AddFactor(std::make_shared<GeometricConsistencyFactor>(variables, from.samples, to.entry.keyframe,
-                                                         options_.geometric),
+                                                         options_.geometric, hidden),
             &goes_to);
 }
 

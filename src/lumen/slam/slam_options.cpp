@@ -7,12 +7,13 @@ SlamOptions::SlamOptions() {
   constexpr double kRobust = 0.01;
   tracking.alignment.feature_metric.robust = kRobust;
   loop.verifier.alignment.feature_metric.robust = kRobust;
-  mapping.feature_metric.robust = kRobust;
+  mapping.feature_metric.robust = 0.03;
   mapping.feature_metric.level_weights = {10};
   for (FeatureMetricOptions* options :
        {&tracking.alignment.feature_metric, &loop.verifier.alignment.feature_metric, &mapping.feature_metric})
     options->relative = true;
-  mapping.geometric.weight = 0.01;
+  mapping.feature_metric.symmetric = true;
+  mapping.geometric.weight = 0.002;
   mapping.feature_metric.reuse = mapping.smoother.relinearize;
   mapping.geometric.reuse = {3e-3, 3e-3, 3e-2};  // it weighs little
 }
@@ -77,6 +78,11 @@ void MappingOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .help = "CD: holds the codes' share of the depth near zero"});
   visitor.Field("anchor_weight", anchor_weight, {.min = 0, .help = "PS and SC of a map's first keyframe"});
   visitor.Field("samples", samples, {.min = 64, .max = 100000, .help = "pixels warped per keyframe"});
+  visitor.Field(
+      "hidden_margin", hidden_margin,
+      {.min = 0,
+       .max = 10,
+       .help = "share of the depth behind what the other keyframe sees that hides a sample; 0: off"});
   visitor.Field("updates", updates, {.min = 1, .max = 100, .help = "smoother steps after a keyframe"});
   visitor.Field("refine_updates", refine_updates, {.min = 0, .max = 1000, .help = "steps of --refine"});
   visitor.Field("refine_settled", refine_settled,

@@ -53,7 +53,10 @@ struct MappingOptions {
   double code_weight = 10;  // on the share of the depth that codes add
   double anchor_weight = 1e4;
   int samples = 3072;  // pixels of a keyframe that are warped
-  int updates = 4;     // smoother steps after a new keyframe
+  // A sample this share of the depth behind what the other keyframe sees is hidden from it; 0: none counts
+  // so.
+  double hidden_margin = 0.07;
+  int updates = 4;  // smoother steps after a new keyframe
   int refine_updates = 20;
   int refine_settled = 5;  // steps in a row without relinearisation that end a refinement
   SmootherOptions smoother;
