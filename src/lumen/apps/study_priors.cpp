@@ -3,22 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lumen/base/file.h"
+#include "lumen/apps/study_subject.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
 #include "lumen/base/random.h"
 #include "lumen/eval/depth_error.h"
 #include "lumen/eval/statistics.h"
-#include "lumen/image/resize.h"
-#include "lumen/io/input_stream.h"
-#include "lumen/io/rectifier.h"
-#include "lumen/network/engine_priors.h"
 #include "lumen/sim/flow.h"
 #include "lumen/sim/suite.h"
 
 namespace lumen {
-
-namespace fs = std::filesystem;
 
 // As training sets it up (train/alignment.h), but matches weigh more while a pair is placed and less while it
 // is shaped: docs/decisions.md.
@@ -38,79 +32,6 @@ namespace {
 constexpr double kMatchTolerance = 2;  // px at the maps' size
 constexpr double kAlignedFlow = 1;     // px, mean over the visible pixels
 constexpr double kRoll = 30 * M_PI / 180;
-constexpr int kKeypoints = 256;
-constexpr double kEpipolarTolerance = 1.5;
-constexpr int kEpipolarGap = 10;
-
-double Share(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
-// One frame of a subject with everything the networks say about it and the truth at the maps' size.
-struct StudyFrame {
-  std::shared_ptr<const Keyframe> keyframe;
-  DepthImage truth;
-  Rigid3 world_from_camera;
-};
-
-// A subject of the suite as SLAM would see it: pictures of twice the networks' size, reduced by area.
-class Subject {
- public:
-  Subject(const SuiteSubject& subject, const Model& model)
-      : sequence_(MakeSuiteOptions(subject)),
-        content_(HalveContent(sequence_.ContentMask(), model.depth.input_width, model.depth.input_height)),
-        view_(MakeView(sequence_.View().Resized(content_.Width(), content_.Height()), content_)),
-        priors_(model, content_),
-        small_(sequence_.SharedScene(), Camera(view_->camera, view_->mask.Width(), view_->mask.Height()),
-               sequence_.FrameRenderer().Look()) {}
-
-  int Size() const { return sequence_.Size(); }
-  const View& GetView() const { return *view_; }
-  const SimulatedSequence& Sequence() const { return sequence_; }
-  const Renderer& SmallRenderer() const { return small_; }
-  Rigid3 Pose(int index) const { return sequence_.Pose(index); }
-  DepthImage Truth(const Rigid3& pose) const { return small_.RenderDepth(pose); }
-
-  StudyFrame Look(int index) { return Look(index, sequence_.Render(index).image, sequence_.Pose(index)); }
-  // The same place with the camera turned about its axis.
-  StudyFrame LookRolled(int index, double roll) {
-    const Rigid3 pose =
-        sequence_.Pose(index) * Rigid3(Eigen::Quaterniond(Eigen::AngleAxisd(roll, Eigen::Vector3d::UnitZ())),
-                                       Eigen::Vector3d::Zero());
-    return Look(index + 100000, sequence_.FrameRenderer().Render({pose, static_cast<uint64_t>(index)}).image,
-                pose);
-  }
-
- private:
-  static Mask HalveContent(const Mask& mask, int width, int height) {
-    return ResizeNearest(mask, width, height);
-  }
-  StudyFrame Look(int64_t index, const RgbImage& picture, const Rigid3& pose) {
-    auto frame = std::make_shared<Frame>();
-    frame->index = index;
-    frame->time = static_cast<double>(index);
-    frame->image = ResizeArea(picture, content_.Width(), content_.Height());
-    const InputFrame input{frame->index, frame->time, frame->image};
-    frame->features = priors_.ComputeFeatures(input);
-    frame->view = view_;
-    const DepthBasis basis = priors_.ComputeDepthBasis(input);
-    StudyFrame result;
-    result.keyframe = std::make_shared<const Keyframe>(
-        Keyframe{frame, MakeDepthBasis(basis.average, basis.bases, view_->mask)});
-    result.truth = small_.RenderDepth(pose);
-    for (size_t i = 0; i < result.truth.Size(); ++i) {
-      if (view_->mask.Data()[i] == 0) result.truth.Data()[i] = 0;
-    }
-    result.world_from_camera = pose;
-    return result;
-  }
-
-  SimulatedSequence sequence_;
-  Mask content_;
-  std::shared_ptr<const View> view_;
-  EnginePriors priors_;
-  Renderer small_;
-};
 
 std::optional<DepthScores> GradeDepth(const DepthImage& depth, const DepthImage& truth) {
   const auto scale = MedianDepthRatio(depth, truth);
@@ -131,7 +52,7 @@ MatchSet MatchFrames(const StudyFrame& source, const StudyFrame& target, uint64_
   const DescriptorIndex index_a(a.features.descriptors, a.view->mask);
   const DescriptorIndex index_b(b.features.descriptors, b.view->mask);
   return MatchDescriptors({a.features.descriptors, &index_a},
-                          SampleKeypoints(a.view->eroded_mask, kKeypoints, seed),
+                          SampleKeypoints(a.view->eroded_mask, kStudyKeypoints, seed),
                           {b.features.descriptors, &index_b});
 }
 
@@ -364,7 +285,7 @@ Json StudySubject(const SuiteSubject& which, const Model& model, const std::opti
     // Strictly: a match of something the target does not see is wrong, too.
     row["match_precision_all"] = Share(straight.right, straight.kept + straight.unseen);
     row["matches_kept"] =
-        Share(straight.kept + straight.unseen, static_cast<int64_t>(kKeypoints * pairs.size()));
+        Share(straight.kept + straight.unseen, static_cast<int64_t>(kStudyKeypoints * pairs.size()));
   }
   if (vocabulary) {
     const double auc = PlaceAuc(subject, frames, *vocabulary);
@@ -411,115 +332,6 @@ Json StudyPriors(const Model& model, const std::optional<Vocabulary>& vocabulary
   Json list = Json::MakeArray();
   for (Json& row : rows) list.Append(std::move(row));
   result["subjects"] = std::move(list);
-  return result;
-}
-
-namespace {
-
-struct SparsePoint {
-  int64_t frame = 0;
-  Eigen::Vector2d uv{0, 0};
-  double depth = 0;
-};
-
-std::vector<SparsePoint> LoadSparseDepth(const fs::path& path) {
-  std::vector<SparsePoint> points;
-  int line_number = 0;
-  for (const std::string& line : Split(ReadFile(path), '\n')) {
-    if (++line_number == 1 || line.empty()) continue;
-    const std::vector<std::string> cells = Split(line, ',');
-    if (cells.size() != 4) throw InputError(path, StrCat("line ", line_number, ": expected frame,u,v,depth"));
-    const auto frame = ParseInteger(cells[0]);
-    const auto u = ParseDouble(cells[1]);
-    const auto v = ParseDouble(cells[2]);
-    const auto depth = ParseDouble(cells[3]);
-    if (!frame || !u || !v || !depth) throw InputError(path, StrCat("line ", line_number, ": not a number"));
-    points.push_back({*frame, {*u, *v}, *depth});
-  }
-  return points;
-}
-
-// Distance of a match from the epipolar line of the true motion, in the target's pixels.
-double EpipolarDistance(const PinholeCamera& camera, const Rigid3& target_from_source, const Match& match) {
-  const Eigen::Vector3d x = camera.RayAtUnitDepth(match.source.x(), match.source.y());
-  const Eigen::Vector3d t = target_from_source.Translation();
-  const Eigen::Vector3d normal = t.cross(target_from_source.Rotation() * x);
-  // The line in pixels: nᵀ K⁻¹ u = 0.
-  const Eigen::Vector3d line(
-      normal.x() / camera.fx, normal.y() / camera.fy,
-      normal.z() - normal.x() * camera.cx / camera.fx - normal.y() * camera.cy / camera.fy);
-  return std::abs(line.dot(Eigen::Vector3d(match.target.x(), match.target.y(), 1))) /
-         std::max(1e-12, line.head<2>().norm());
-}
-
-}  // namespace
-
-Json StudyRealPriors(const Model& model, const fs::path& folder) {
-  const std::vector<SparsePoint> points = LoadSparseDepth(folder / "sparse_depth.csv");
-  auto source = OpenInput(folder, {});
-  const Camera raw_camera = RequireCamera(*source, folder);
-  if (!source->Info().truth) throw InputError(folder, "no poses");
-  const Trajectory truth = *source->Info().truth;
-  InputStream stream(std::move(source), folder, {model.depth.input_width, model.depth.input_height});
-  const auto view = MakeView(stream.GetCamera(), stream.GetMask());
-  EnginePriors priors(model, stream.GetMask());
-  std::vector<FeaturePyramid> features;
-  std::vector<double> ards, withins;
-  while (const auto frame = stream.Next()) {
-    features.push_back(priors.ComputeFeatures(*frame));
-    const Image<float> depth = priors.ComputeAverageDepth(*frame);
-    std::vector<double> ratios, estimates, truths;
-    for (const SparsePoint& point : points) {
-      if (point.frame != frame->index || !(point.depth > 0)) continue;
-      const auto ray = raw_camera.Unproject(point.uv);
-      if (!ray) continue;
-      const auto uv = view->camera.Project(*ray);
-      if (!uv) continue;
-      const auto x = static_cast<int>(std::lround(uv->x()));
-      const auto y = static_cast<int>(std::lround(uv->y()));
-      if (!view->mask.Contains(x, y) || view->mask(x, y) == 0 || !(depth(x, y) > 0)) continue;
-      estimates.push_back(depth(x, y));
-      truths.push_back(point.depth);
-      ratios.push_back(point.depth / depth(x, y));
-    }
-    if (ratios.size() < 20) continue;
-    const double scale = Quantile(ratios, 0.5);
-    double ard = 0;
-    double within = 0;
-    for (size_t i = 0; i < ratios.size(); ++i) {
-      ard += std::abs(scale * estimates[i] - truths[i]) / truths[i];
-      within += std::max(scale / ratios[i], ratios[i] / scale) < 1.25 ? 1 : 0;
-    }
-    ards.push_back(ard / static_cast<double>(ratios.size()));
-    withins.push_back(within / static_cast<double>(ratios.size()));
-  }
-  int64_t kept = 0;
-  int64_t right = 0;
-  for (size_t k = 0; k + kEpipolarGap < features.size(); ++k) {
-    const Image<float>& a = features[k].descriptors;
-    const Image<float>& b = features[k + kEpipolarGap].descriptors;
-    const DescriptorIndex index_a(a, view->mask);
-    const DescriptorIndex index_b(b, view->mask);
-    const Rigid3 motion =
-        truth.at(k + kEpipolarGap).world_from_camera.Inverse() * truth.at(k).world_from_camera;
-    for (const Match& match :
-         MatchDescriptors({a, &index_a}, SampleKeypoints(view->eroded_mask, kKeypoints, k), {b, &index_b})
-             .matches) {
-      ++kept;
-      right += EpipolarDistance(view->camera, motion, match) <= kEpipolarTolerance ? 1 : 0;
-    }
-  }
-  Json result;
-  result["frames"] = static_cast<int64_t>(features.size());
-  if (!ards.empty()) {
-    result["real_ard"] = Mean(ards);
-    result["real_threshold"] = Mean(withins);
-  }
-  result["real_epipolar_precision"] = Share(right, kept);
-  result["real_matches_kept"] =
-      features.size() > kEpipolarGap
-          ? Share(kept, static_cast<int64_t>(kKeypoints * (features.size() - kEpipolarGap)))
-          : 0.0;
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "lumen/train/clip.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lumen/base/error.h"
@@ -31,6 +32,17 @@ DepthImage HalveDepth(const DepthImage& depth) {
     }
   }
   return half;
+}
+
+double MedianDepth(const DepthImage& depth) {
+  std::vector<float> known;
+  for (size_t i = 0; i < depth.Size(); ++i) {
+    if (depth.Data()[i] > 0) known.push_back(depth.Data()[i]);
+  }
+  if (known.empty()) return 1;
+  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
+  std::nth_element(known.begin(), middle, known.end());
+  return *middle;
 }
 
 double ComputeOverlap(const Clip& clip, int source, int target) {

@@ -53,6 +53,9 @@ class ClipSource {
 // The mean of each 2×2 block of a depth map; unknown where one of the four is.
 DepthImage HalveDepth(const DepthImage& depth);
 
+// Of what is known; 1 where nothing is.
+double MedianDepth(const DepthImage& depth);
+
 // Share of `source`'s content, on a coarse grid, whose point is in the picture of `target` and not hidden
 // there.
 double ComputeOverlap(const Clip& clip, int source, int target);

@@ -73,11 +73,7 @@ Correspondences DrawCorrespondences(const PairBatch& batch, const torch::Tensor&
   result.source = TurnPixels(pixels, batch.source.angle, width, height);
   result.target = TurnPixels(places, batch.target.angle, width, height);
   result.weight = known * OnContent(source_mask, result.source) * OnContent(target_mask, result.target);
-  const torch::Tensor rays =
-      MakeRays(batch.camera, width, height) * batch.source_depth.flatten(1).unsqueeze(2);
-  const torch::Tensor points =
-      torch::matmul(rays.gather(1, index.unsqueeze(2).expand({-1, -1, 3})), batch.rotation.transpose(1, 2)) +
-      batch.translation.unsqueeze(1);
+  const torch::Tensor points = warp.points.gather(1, index.unsqueeze(2).expand({-1, -1, 3}));
   result.place_pose = PlacesByPose(batch, points, width, height);
   return result;
 }
@@ -107,16 +103,6 @@ torch::Tensor HistogramLoss(const FeatureMaps& maps, const LossOptions& options)
 }
 
 }  // namespace
-
-FeatureMaps RunFeatureNetwork(PriorNetworks& networks, const PairBatch& batch) {
-  const torch::Tensor image = torch::cat({batch.source.image, batch.target.image, batch.far_view.image});
-  const torch::Tensor mask = torch::cat({batch.source.mask, batch.target.mask, batch.far_view.mask});
-  const std::vector<torch::Tensor> maps = networks.feature->forward(image, mask);
-  const std::vector<torch::Tensor> map = maps[0].chunk(3);
-  const std::vector<torch::Tensor> descriptor = maps[1].chunk(3);
-  const std::vector<torch::Tensor> half = HalveMask(mask).chunk(3);
-  return {map[0], map[1], descriptor[0], descriptor[1], descriptor[2], half[0], half[1], half[2]};
-}
 
 void AddFeatureLosses(const FeatureMaps& maps, const PairBatch& batch, const LossOptions& options,
                       LossTerms& losses) {

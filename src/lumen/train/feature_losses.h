@@ -6,13 +6,6 @@
 
 namespace lumen {
 
-struct FeatureMaps {
-  torch::Tensor source_map, target_map;
-  torch::Tensor source_descriptor, target_descriptor, far_descriptor;
-  torch::Tensor source_mask, target_mask, far_mask;  // of the turned pictures, at the maps' size
-};
-
-FeatureMaps RunFeatureNetwork(PriorNetworks& networks, const PairBatch& batch);
 void AddFeatureLosses(const FeatureMaps& maps, const PairBatch& batch, const LossOptions& options,
                       LossTerms& losses);
 

@@ -13,17 +13,6 @@ namespace F = torch::nn::functional;
 constexpr double kTurn = 2 * M_PI;
 constexpr double kNearest = 1e-3;
 
-float MedianOfKnown(const DepthImage& depth) {
-  std::vector<float> known;
-  for (size_t i = 0; i < depth.Size(); ++i) {
-    if (depth.Data()[i] > 0) known.push_back(depth.Data()[i]);
-  }
-  if (known.empty()) return 1;
-  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
-  std::nth_element(known.begin(), middle, known.end());
-  return *middle;
-}
-
 torch::Tensor Uniform(int64_t count, double low, double high, const torch::TensorOptions& options) {
   return torch::rand({count, 1, 1, 1}, options) * (high - low) + low;
 }
@@ -166,7 +155,7 @@ void ClipStore::Add(const Clip& clip, const PairRules& rules) {
   for (int f = 0; f < frames_; ++f) {
     const ClipFrame& frame = clip.frames[static_cast<size_t>(f)];
     slot.world_from_camera.push_back(frame.world_from_camera);
-    slot.median.push_back(MedianOfKnown(frame.depth));
+    slot.median.push_back(static_cast<float>(MedianDepth(frame.depth)));
     const torch::Tensor bytes =
         torch::from_blob(const_cast<uint8_t*>(frame.image.Data()),
                          {frame.image.Height(), frame.image.Width(), 3}, torch::kUInt8);
@@ -304,7 +293,8 @@ TrueWarp WarpByTruth(const PairBatch& batch) {
   const torch::Tensor z = points.select(2, 2);
   const torch::Tensor visible = inside * z.gt(kNearest) * there.gt(kHidden * z) * there.lt(kBeyond * z) *
                                 (batch.source_depth * batch.source_mask).flatten(1).gt(0);
-  return {pixels.view({-1, height, width, 2}), visible.to(torch::kFloat).view({-1, 1, height, width})};
+  return {pixels.view({-1, height, width, 2}), visible.to(torch::kFloat).view({-1, 1, height, width}),
+          points};
 }
 
 }  // namespace lumen

@@ -79,6 +79,7 @@ torch::Tensor HalveMask(const torch::Tensor& mask);
 struct TrueWarp {
   torch::Tensor pixels;   // (B, H, W, 2)
   torch::Tensor visible;  // (B, 1, H, W): seen by the target, not hidden, depth known
+  torch::Tensor points;   // (B, H·W, 3): the pixels' points in the target's frame
 };
 TrueWarp WarpByTruth(const PairBatch& batch);
 

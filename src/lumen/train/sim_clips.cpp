@@ -117,17 +117,6 @@ Rigid3 DrawNearby(const Renderer& renderer, const Rigid3& place, double distance
   return Rigid3(place.RotationMatrix() * turn * roll, position);
 }
 
-double MedianDepth(const DepthImage& depth) {
-  std::vector<float> known;
-  for (size_t i = 0; i < depth.Size(); ++i) {
-    if (depth.Data()[i] > 0) known.push_back(depth.Data()[i]);
-  }
-  if (known.empty()) return 1;
-  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
-  std::nth_element(known.begin(), middle, known.end());
-  return *middle;
-}
-
 std::vector<Degradation> DrawDegradation(Random& random, double share) {
   constexpr DegradationKind kPictureKinds[] = {
       DegradationKind::kMotionBlur,    DegradationKind::kDefocus, DegradationKind::kOverexposure,

@@ -60,6 +60,14 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
                                const LossOptions& options, const AlignmentOptions& alignment);
 torch::Tensor ComputeDiscriminatorLoss(Discriminator& discriminator, const JointOutput& output);
 
+// What the feature network makes of a batch, in the turned pictures.
+struct FeatureMaps {
+  torch::Tensor source_map, target_map;
+  torch::Tensor source_descriptor, target_descriptor, far_descriptor;
+  torch::Tensor source_mask, target_mask, far_mask;  // of the turned pictures, at the maps' size
+};
+FeatureMaps RunFeatureNetwork(PriorNetworks& networks, const PairBatch& batch);
+
 // The networks' maps for a pair, turned back to the unturned picture.
 struct PairMaps {
   torch::Tensor average, bases;  // of the source
@@ -69,6 +77,7 @@ struct PairMaps {
   torch::Tensor source_mask, target_mask;  // what is content in the unturned picture after turning
 };
 PairMaps RunNetworks(PriorNetworks& networks, const PairBatch& batch);
+PairMaps RunNetworks(PriorNetworks& networks, const FeatureMaps& features, const PairBatch& batch);
 
 // An alignment problem from maps and truth: samples, matches and levels; and a random start that still
 // overlaps by 0.4.

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <cstdio>
 
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -13,6 +12,7 @@
 #include "lumen/train/checkpoint.h"
 #include "lumen/train/clip_stream.h"
 #include "lumen/train/curves.h"
+#include "lumen/train/loss_log.h"
 #include "lumen/train/recorded_clips.h"
 #include "lumen/train/validation.h"
 
@@ -30,16 +30,6 @@ torch::Device ChooseDevice(const std::string& name) {
   if (name == "cuda" && !torch::cuda::is_available()) throw InputError("no CUDA device: use device=cpu");
   return name == "cpu" || !torch::cuda::is_available() ? torch::Device(torch::kCPU)
                                                        : torch::Device(torch::kCUDA);
-}
-
-void CheckOptions(const TrainOptions& options) {
-  if (options.out.empty()) throw InputError("out=FOLDER is missing");
-  if (options.steps <= 0 && options.minutes <= 0) throw InputError("say how long: steps=N or minutes=M");
-  if (options.steps <= 0 && options.scenes_per_step > 0)
-    throw InputError("scenes_per_step needs steps=N: with minutes alone clips are taken as they come");
-  if (!options.resume && HasCheckpoint(options.out))
-    throw InputError(options.out,
-                     "holds a checkpoint already: resume it (--resume) or choose another folder");
 }
 
 std::shared_ptr<const ClipSource> MakeSource(const TrainOptions& options, bool for_validation) {
@@ -105,6 +95,10 @@ class Training {
     if (options.resume) progress_ = LoadCheckpoint(options.out, model_, State());
     resumed_at_ = progress_;
     MakeDirectories(options.out);
+    if (!options.resume) {
+      for (const char* stale : {"losses-1.csv", "losses-2.csv", "validation.csv"})
+        fs::remove(fs::path(options.out) / stale);
+    }
     FillRing();
     FillValidation();
   }
@@ -152,7 +146,6 @@ class Training {
   void Step();
   void StepSeparate(double rate);
   void StepJoint(double rate, double in_stage);
-  void Record(const LossTerms& losses);
   void WriteLog();
   void RunValidation();
   void Save();
@@ -173,10 +166,8 @@ class Training {
   std::unique_ptr<ClipStream> stream_;
   TrainingProgress progress_, resumed_at_;
   Stopwatch watch_;
-  std::vector<std::pair<std::string, torch::Tensor>> sums_;
-  int64_t summed_ = 0;
-  double rate_ = 0, last_loss_ = 0;
-  std::string logged_header_;
+  LossLog log_;
+  double rate_ = 0;
 };
 
 void Training::TakeScene() {
@@ -229,18 +220,6 @@ void Training::TakeNewScenes() {
   }
 }
 
-void Training::Record(const LossTerms& losses) {
-  torch::NoGradGuard no_grad;
-  if (sums_.size() != losses.terms.size()) sums_.clear();
-  if (sums_.empty()) {
-    for (const auto& [name, term] : losses.terms) sums_.emplace_back(name, term.detach().clone());
-    summed_ = 1;
-    return;
-  }
-  for (size_t i = 0; i < sums_.size(); ++i) sums_[i].second += losses.terms[i].second.detach();
-  ++summed_;
-}
-
 void Training::StepSeparate(double rate) {
   const Random random = Random(static_cast<uint64_t>(options_.seed))
                             .Split("batch")
@@ -250,7 +229,7 @@ void Training::StepSeparate(double rate) {
   const LossTerms losses = ComputeSeparateLosses(networks_, batch, options_.losses);
   losses.Total().backward();
   optimizer_.Step(rate, options_.clip_norm);
-  if (progress_.first_stage) Record(losses);
+  if (progress_.first_stage) log_.Add(losses);
 }
 
 void Training::StepJoint(double rate, double in_stage) {
@@ -276,7 +255,7 @@ void Training::StepJoint(double rate, double in_stage) {
     output.losses.terms.emplace_back("adversary", loss);
   }
   output.losses.terms.emplace_back("unaligned", output.flow_error.ge(1.0).to(torch::kFloat).mean());
-  Record(output.losses);
+  log_.Add(output.losses);
 }
 
 void Training::Step() {
@@ -284,7 +263,7 @@ void Training::Step() {
       MixBits(static_cast<uint64_t>(options_.seed) * 1000003 + static_cast<uint64_t>(progress_.step)) >> 1);
   const bool first = InFirstStage();
   if (first != progress_.first_stage) {
-    if (summed_ > 0) WriteLog();
+    if (!log_.Empty()) WriteLog();
     if (progress_.step > 0) SaveModel(fs::path(options_.out) / "stage1.safetensors", CurrentModel());
     progress_.stage_steps = 0;
     progress_.first_stage = first;
@@ -305,28 +284,8 @@ void Training::Step() {
 }
 
 void Training::WriteLog() {
-  std::string header = "step,seconds,rate";
-  std::string row = StrCat(progress_.step, ",", progress_.seconds, ",", rate_);
-  double total = 0;
-  for (const auto& [name, sum] : sums_) {
-    const double mean = sum.item<double>() / static_cast<double>(summed_);
-    if (!std::isfinite(mean))
-      LogWarning("step ", progress_.step, ": the loss \"", name, "\" is not finite; such steps are skipped");
-    header += "," + name;
-    row += StrCat(",", mean);
-    if (name != "adversary" && name != "unaligned") total += mean;
-  }
-  last_loss_ = total;
-  const fs::path path = fs::path(options_.out) / (progress_.first_stage ? "losses-1.csv" : "losses-2.csv");
-  const bool fresh = !fs::exists(path) ||
-                     (!options_.resume && logged_header_ != header && progress_.step <= options_.log_every);
-  if (fresh && fs::exists(path)) fs::remove(path);
-  AppendFile file(path);
-  if (fresh) file.Append(header + "\n");
-  logged_header_ = header;
-  file.Append(row + "\n");
-  sums_.clear();
-  summed_ = 0;
+  log_.Write(fs::path(options_.out) / (progress_.first_stage ? "losses-1.csv" : "losses-2.csv"),
+             {progress_.step, progress_.seconds, rate_});
 }
 
 void Training::RunValidation() {
@@ -380,10 +339,10 @@ TrainSummary Training::Run() {
     Step();
     if (options_.steps <= 0 || progress_.step % options_.log_every == 0)
       progress_.seconds = resumed_at_.seconds + watch_.ElapsedMs() / 1000;
-    if (progress_.step % options_.log_every == 0 && summed_ > 0) {
+    if (progress_.step % options_.log_every == 0 && !log_.Empty()) {
       WriteLog();
       bar.Update(static_cast<int64_t>(kUnits * std::min(1.0, Share())),
-                 StrCat("step ", progress_.step, ", loss ", last_loss_));
+                 StrCat("step ", progress_.step, ", loss ", log_.LastTotal()));
     }
     const double minutes = watch_.ElapsedMs() / 60e3;
     const bool by_steps = options_.validate_steps > 0 && progress_.step % options_.validate_steps == 0;
@@ -398,7 +357,7 @@ TrainSummary Training::Run() {
   }
   if (device_.is_cuda()) torch::cuda::synchronize();
   progress_.seconds = resumed_at_.seconds + watch_.ElapsedMs() / 1000;
-  if (summed_ > 0) WriteLog();
+  if (!log_.Empty()) WriteLog();
   bar.Finish();
   const double seconds = watch_.ElapsedMs() / 1000;
   const int64_t steps = progress_.step - resumed_at_.step;
@@ -408,66 +367,13 @@ TrainSummary Training::Run() {
           " % of the time waiting for clips, ", progress_.scenes, " scenes in all");
   RunValidation();
   Save();
-  return {progress_.step, progress_.seconds, IsDone(), last_loss_, waiting};
+  return {progress_.step, progress_.seconds, IsDone(), log_.LastTotal(), waiting};
 }
 
 }  // namespace
 
-void TrainOptions::Describe(ConfigVisitor& visitor) {
-  visitor.Field("out", out, {.help = "folder for checkpoints, curves and the model"});
-  visitor.Field("data", data, {.help = "recordings with truth, separated by commas; none: the simulator"});
-  visitor.Field("init", init, {.help = "a model to start from; none: random weights"});
-  visitor.Field("resume", resume, {.help = "go on where the folder's checkpoint stands"});
-  visitor.Field("device", device, {.help = "where to train", .choices = {"auto", "cpu", "cuda"}});
-  visitor.Field("seed", seed, {.min = 0, .help = "of weights, data and augmentation"});
-  visitor.Field("steps", steps, {.min = 0, .help = "in all; 0: as many as the minutes allow"});
-  visitor.Field("minutes", minutes, {.min = 0, .unit = "min", .help = "in all"});
-  visitor.Field("call_minutes", call_minutes,
-                {.min = 0, .unit = "min", .help = "this call ends after so many; 0: with the training"});
-  visitor.Field("call_steps", call_steps,
-                {.min = 0, .help = "this call ends after so many steps; 0: with the training"});
-  visitor.Field("first_stage", first_stage,
-                {.min = 0, .max = 1, .help = "share of the training that is stage 1"});
-  visitor.Field("batch", batch, {.min = 1, .max = 4096, .help = "pairs per step in stage 1"});
-  visitor.Field("joint_batch", joint_batch, {.min = 1, .max = 4096, .help = "pairs per step in stage 2"});
-  visitor.Field("rate", rate, {.min = 0, .help = "learning rate of stage 1"});
-  visitor.Field("joint_rate", joint_rate, {.min = 0, .help = "learning rate of stage 2"});
-  visitor.Field("adversary_rate", adversary_rate, {.min = 0, .help = "learning rate of the adversary"});
-  visitor.Field("warm_up", warm_up, {.min = 0, .help = "steps until a stage's full rate"});
-  visitor.Field("weight_decay", weight_decay, {.min = 0, .help = "of AdamW"});
-  visitor.Field("clip_norm", clip_norm, {.min = 0, .help = "largest norm of the gradient"});
-  visitor.Field("average_steps", average_steps,
-                {.min = 0, .help = "the model is the mean of about so many last steps; 0: the last one"});
-  visitor.Field("joint_turned", joint_turned,
-                {.min = 0, .max = 1, .help = "share of turned pairs in stage 2"});
-  visitor.Field(
-      "joint_every", joint_every,
-      {.min = 1, .max = 100, .help = "one step of so many in stage 2 is joint, the others as in stage 1"});
-  visitor.Field("easy_start", easy_start,
-                {.min = 0, .max = 1, .help = "share of the starts' displacement when stage 2 begins"});
-  visitor.Field("threads", threads,
-                {.min = 0, .max = 1024, .help = "threads that make clips; 0: all cores but two"});
-  visitor.Field("ring", ring, {.min = 1, .help = "clips kept on the device"});
-  visitor.Field("first_scenes", first_scenes, {.min = 1, .help = "scenes made before the first step"});
-  visitor.Field("scenes_per_step", scenes_per_step,
-                {.min = 0, .help = "new scenes per step, where steps are given"});
-  visitor.Field("log_every", log_every, {.min = 1, .unit = "steps", .help = "between lines of the curves"});
-  visitor.Field("validate_minutes", validate_minutes,
-                {.min = 0, .unit = "min", .help = "between validations"});
-  visitor.Field("validate_steps", validate_steps,
-                {.min = 0, .help = "between validations, instead of minutes"});
-  visitor.Field("save_minutes", save_minutes, {.min = 0, .unit = "min", .help = "between checkpoints"});
-  visitor.Field("validation_scenes", validation_scenes, {.min = 0, .help = "scenes kept for validation"});
-  visitor.Field("validation_pairs", validation_pairs, {.min = 1, .help = "pairs per validation"});
-  visitor.Field("tiny", tiny, {.help = "networks a few channels wide: to try out and to test"});
-  visitor.Group("augmentation", augmentation);
-  visitor.Group("sim", sim);
-  visitor.Group("losses", losses);
-  visitor.Group("alignment", alignment);
-}
-
 TrainSummary Train(const TrainOptions& options) {
-  CheckOptions(options);
+  options.Check();
   try {
     Training training(options);
     return training.Run();

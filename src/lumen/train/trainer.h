@@ -1,56 +1,9 @@
 // A whole training, made of calls that may each be short: what one leaves behind, the next resumes.
 #pragma once
 
-#include <filesystem>
-
-#include "lumen/train/pair_batch.h"
-#include "lumen/train/sim_clips.h"
-#include "lumen/train/stages.h"
+#include "lumen/train/train_options.h"
 
 namespace lumen {
-
-struct TrainOptions {
-  std::string out;      // folder for checkpoints, curves and the model
-  std::string data;     // recordings with truth, separated by commas; none: the simulator
-  std::string init;     // a model to start from; none: random weights
-  bool resume = false;  // go on where the folder's checkpoint stands
-  std::string device = "auto";
-  int seed = 1;
-  int steps = 0;              // in all; 0: as many as the minutes allow
-  double minutes = 0;         // in all
-  double call_minutes = 0;    // this call ends after so many; 0: with the training
-  int call_steps = 0;         // likewise in steps
-  double first_stage = 0.62;  // share of the training; the rest is stage 2
-  int batch = 48;             // pairs per step
-  int joint_batch = 48;       // in stage 2
-  double rate = 1e-3;
-  double joint_rate = 3e-4;
-  double adversary_rate = 3e-4;
-  int warm_up = 100;  // steps
-  double weight_decay = 1e-4;
-  double clip_norm = 5;
-  int average_steps = 200;     // the model is the mean of about so many last steps; 0: the last one
-  double joint_turned = 0.1;   // share of turned pairs in stage 2: turning back blurs the maps
-  int joint_every = 2;         // in stage 2 one step of so many is joint, the others as in stage 1
-  double easy_start = 0.3;     // stage 2 begins with this share of the starts' displacement
-  int threads = 0;             // that make clips; 0: all cores but two
-  int ring = 1500;             // clips kept on the device
-  int first_scenes = 48;       // made before the first step
-  double scenes_per_step = 0;  // new scenes per step; 0: whatever is ready (needs minutes)
-  int log_every = 20;
-  double validate_minutes = 1.5;
-  int validate_steps = 0;  // instead of minutes
-  double save_minutes = 2;
-  int validation_scenes = 16;
-  int validation_pairs = 96;
-  bool tiny = false;  // networks a few channels wide: to try out and to test
-  AugmentationOptions augmentation;
-  SimClipOptions sim;
-  LossOptions losses;
-  AlignmentOptions alignment;
-
-  void Describe(ConfigVisitor& visitor);
-};
 
 struct TrainSummary {
   int64_t step = 0;

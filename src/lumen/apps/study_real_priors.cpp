@@ -1,0 +1,129 @@
+// The part of the study that looks at real frames.
+#include <algorithm>
+#include <cmath>
+
+#include "lumen/apps/study_priors.h"
+#include "lumen/apps/study_subject.h"
+#include "lumen/base/file.h"
+#include "lumen/eval/statistics.h"
+#include "lumen/io/input_stream.h"
+#include "lumen/io/rectifier.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kEpipolarTolerance = 1.5;  // px at the maps' size
+constexpr int kEpipolarGap = 10;            // frames
+
+struct SparsePoint {
+  int64_t frame = 0;
+  Eigen::Vector2d uv{0, 0};
+  double depth = 0;
+};
+
+std::vector<SparsePoint> LoadSparseDepth(const fs::path& path) {
+  std::vector<SparsePoint> points;
+  int line_number = 0;
+  for (const std::string& line : Split(ReadFile(path), '\n')) {
+    if (++line_number == 1 || line.empty()) continue;
+    const std::vector<std::string> cells = Split(line, ',');
+    if (cells.size() != 4) throw InputError(path, StrCat("line ", line_number, ": expected frame,u,v,depth"));
+    const auto frame = ParseInteger(cells[0]);
+    const auto u = ParseDouble(cells[1]);
+    const auto v = ParseDouble(cells[2]);
+    const auto depth = ParseDouble(cells[3]);
+    if (!frame || !u || !v || !depth) throw InputError(path, StrCat("line ", line_number, ": not a number"));
+    points.push_back({*frame, {*u, *v}, *depth});
+  }
+  return points;
+}
+
+// Distance of a match from the epipolar line of the true motion, in the target's pixels.
+double EpipolarDistance(const PinholeCamera& camera, const Rigid3& target_from_source, const Match& match) {
+  const Eigen::Vector3d x = camera.RayAtUnitDepth(match.source.x(), match.source.y());
+  const Eigen::Vector3d t = target_from_source.Translation();
+  const Eigen::Vector3d normal = t.cross(target_from_source.Rotation() * x);
+  // The line in pixels: nᵀ K⁻¹ u = 0.
+  const Eigen::Vector3d line(
+      normal.x() / camera.fx, normal.y() / camera.fy,
+      normal.z() - normal.x() * camera.cx / camera.fx - normal.y() * camera.cy / camera.fy);
+  return std::abs(line.dot(Eigen::Vector3d(match.target.x(), match.target.y(), 1))) /
+         std::max(1e-12, line.head<2>().norm());
+}
+
+}  // namespace
+
+Json StudyRealPriors(const Model& model, const fs::path& folder) {
+  const std::vector<SparsePoint> points = LoadSparseDepth(folder / "sparse_depth.csv");
+  auto source = OpenInput(folder, {});
+  const Camera raw_camera = RequireCamera(*source, folder);
+  if (!source->Info().truth) throw InputError(folder, "no poses");
+  const Trajectory truth = *source->Info().truth;
+  InputStream stream(std::move(source), folder, {model.depth.input_width, model.depth.input_height});
+  const auto view = MakeView(stream.GetCamera(), stream.GetMask());
+  EnginePriors priors(model, stream.GetMask());
+  std::vector<FeaturePyramid> features;
+  std::vector<double> ards, withins;
+  while (const auto frame = stream.Next()) {
+    features.push_back(priors.ComputeFeatures(*frame));
+    const Image<float> depth = priors.ComputeAverageDepth(*frame);
+    std::vector<double> ratios, estimates, truths;
+    for (const SparsePoint& point : points) {
+      if (point.frame != frame->index || !(point.depth > 0)) continue;
+      const auto ray = raw_camera.Unproject(point.uv);
+      if (!ray) continue;
+      const auto uv = view->camera.Project(*ray);
+      if (!uv) continue;
+      const auto x = static_cast<int>(std::lround(uv->x()));
+      const auto y = static_cast<int>(std::lround(uv->y()));
+      if (!view->mask.Contains(x, y) || view->mask(x, y) == 0 || !(depth(x, y) > 0)) continue;
+      estimates.push_back(depth(x, y));
+      truths.push_back(point.depth);
+      ratios.push_back(point.depth / depth(x, y));
+    }
+    if (ratios.size() < 20) continue;
+    const double scale = Quantile(ratios, 0.5);
+    double ard = 0;
+    double within = 0;
+    for (size_t i = 0; i < ratios.size(); ++i) {
+      ard += std::abs(scale * estimates[i] - truths[i]) / truths[i];
+      within += std::max(scale / ratios[i], ratios[i] / scale) < 1.25 ? 1 : 0;
+    }
+    ards.push_back(ard / static_cast<double>(ratios.size()));
+    withins.push_back(within / static_cast<double>(ratios.size()));
+  }
+  int64_t kept = 0;
+  int64_t right = 0;
+  for (size_t k = 0; k + kEpipolarGap < features.size(); ++k) {
+    const Image<float>& a = features[k].descriptors;
+    const Image<float>& b = features[k + kEpipolarGap].descriptors;
+    const DescriptorIndex index_a(a, view->mask);
+    const DescriptorIndex index_b(b, view->mask);
+    const Rigid3 motion =
+        truth.at(k + kEpipolarGap).world_from_camera.Inverse() * truth.at(k).world_from_camera;
+    for (const Match& match :
+         MatchDescriptors({a, &index_a}, SampleKeypoints(view->eroded_mask, kStudyKeypoints, k),
+                          {b, &index_b})
+             .matches) {
+      ++kept;
+      right += EpipolarDistance(view->camera, motion, match) <= kEpipolarTolerance ? 1 : 0;
+    }
+  }
+  Json result;
+  result["frames"] = static_cast<int64_t>(features.size());
+  if (!ards.empty()) {
+    result["real_ard"] = Mean(ards);
+    result["real_threshold"] = Mean(withins);
+  }
+  result["real_epipolar_precision"] = Share(right, kept);
+  result["real_matches_kept"] =
+      features.size() > kEpipolarGap
+          ? Share(kept, static_cast<int64_t>(kStudyKeypoints * (features.size() - kEpipolarGap)))
+          : 0.0;
+  return result;
+}
+
+}  // namespace lumen

@@ -1,0 +1,87 @@
+// What the study of the priors looks at: frames of a simulated subject with everything the networks say about
+// them, and the truth.
+#pragma once
+
+#include <memory>
+
+#include "lumen/factors/pair_alignment.h"
+#include "lumen/image/resize.h"
+#include "lumen/network/engine_priors.h"
+#include "lumen/sim/flow.h"
+#include "lumen/sim/suite.h"
+
+namespace lumen {
+
+inline constexpr int kStudyKeypoints = 256;
+
+inline double Share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// One frame of a subject with everything the networks say about it and the truth at the maps' size.
+struct StudyFrame {
+  std::shared_ptr<const Keyframe> keyframe;
+  DepthImage truth;
+  Rigid3 world_from_camera;
+};
+
+// A subject of the suite as SLAM would see it: pictures of twice the networks' size, reduced by area.
+class Subject {
+ public:
+  Subject(const SuiteSubject& subject, const Model& model)
+      : sequence_(MakeSuiteOptions(subject)),
+        content_(HalveContent(sequence_.ContentMask(), model.depth.input_width, model.depth.input_height)),
+        view_(MakeView(sequence_.View().Resized(content_.Width(), content_.Height()), content_)),
+        priors_(model, content_),
+        small_(sequence_.SharedScene(), Camera(view_->camera, view_->mask.Width(), view_->mask.Height()),
+               sequence_.FrameRenderer().Look()) {}
+
+  int Size() const { return sequence_.Size(); }
+  const View& GetView() const { return *view_; }
+  const SimulatedSequence& Sequence() const { return sequence_; }
+  const Renderer& SmallRenderer() const { return small_; }
+  Rigid3 Pose(int index) const { return sequence_.Pose(index); }
+  DepthImage Truth(const Rigid3& pose) const { return small_.RenderDepth(pose); }
+
+  StudyFrame Look(int index) { return Look(index, sequence_.Render(index).image, sequence_.Pose(index)); }
+  // The same place with the camera turned about its axis.
+  StudyFrame LookRolled(int index, double roll) {
+    const Rigid3 pose =
+        sequence_.Pose(index) * Rigid3(Eigen::Quaterniond(Eigen::AngleAxisd(roll, Eigen::Vector3d::UnitZ())),
+                                       Eigen::Vector3d::Zero());
+    return Look(index + 100000, sequence_.FrameRenderer().Render({pose, static_cast<uint64_t>(index)}).image,
+                pose);
+  }
+
+ private:
+  static Mask HalveContent(const Mask& mask, int width, int height) {
+    return ResizeNearest(mask, width, height);
+  }
+  StudyFrame Look(int64_t index, const RgbImage& picture, const Rigid3& pose) {
+    auto frame = std::make_shared<Frame>();
+    frame->index = index;
+    frame->time = static_cast<double>(index);
+    frame->image = ResizeArea(picture, content_.Width(), content_.Height());
+    const InputFrame input{frame->index, frame->time, frame->image};
+    frame->features = priors_.ComputeFeatures(input);
+    frame->view = view_;
+    const DepthBasis basis = priors_.ComputeDepthBasis(input);
+    StudyFrame result;
+    result.keyframe = std::make_shared<const Keyframe>(
+        Keyframe{frame, MakeDepthBasis(basis.average, basis.bases, view_->mask)});
+    result.truth = small_.RenderDepth(pose);
+    for (size_t i = 0; i < result.truth.Size(); ++i) {
+      if (view_->mask.Data()[i] == 0) result.truth.Data()[i] = 0;
+    }
+    result.world_from_camera = pose;
+    return result;
+  }
+
+  SimulatedSequence sequence_;
+  Mask content_;
+  std::shared_ptr<const View> view_;
+  EnginePriors priors_;
+  Renderer small_;
+};
+
+}  // namespace lumen
