@@ -12,7 +12,7 @@ namespace lumen {
 struct FusionOptions {
   double voxel = 0;  // in the map's unit; 0: the median footprint of a pixel times voxel_factor
   double voxel_factor = 1;
-  double truncation = 5;  // in voxels
+  double truncation = 6;  // in voxels
   int border_pixels = 4;
   double least_cosine = 0.25;
   double least_weight = 0.1;  // voxels below are not part of the surface

@@ -47,6 +47,22 @@ TEST(Fusion, AHollowBallComesBack) {
   EXPECT_LT(sum / static_cast<double>(result.mesh.vertices.size()), 0.02);
 }
 
+TEST(Fusion, WhereViewsDisagreeTheSurfaceLiesBetweenThem) {
+  const ViewList exact = BallViews();
+  // Each place is to be seen as often too near as too far: every view twice.
+  const ViewList twice{2 * exact.count, [&](int i) {
+                         DepthView view = exact.load(i / 2);
+                         for (size_t k = 0; k < view.depth.Size(); ++k)
+                           view.depth.Data()[k] *= i % 2 == 0 ? 1.05F : 0.95F;
+                         return view;
+                       }};
+  const FusionResult result = FuseViews(twice, {}, 1);
+  ASSERT_EQ(result.status, FusionStatus::kOk);
+  double sum = 0;
+  for (const auto& vertex : result.mesh.vertices) sum += vertex.cast<double>().norm();
+  EXPECT_NEAR(sum / static_cast<double>(result.mesh.vertices.size()), 20, 0.2);
+}
+
 TEST(TsdfVolume, AVoxelBesideTheLensIsNotReadFromThePicture) {
   // A wall three voxels ahead: its blocks hold voxels in the plane of the lens, whose pixels no integer
   // holds.

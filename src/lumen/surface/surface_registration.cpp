@@ -140,7 +140,7 @@ class Registrar {
     ParallelFor(static_cast<int64_t>(answers.size()), threads_, [&](int64_t i) {
       Answer& answer = answers[static_cast<size_t>(i)];
       const Sim3& start = answer.fit.model_from_surface;
-      answer.fit = RefineSimilarity(middle_, tree_, start, Reaches(start, 0.08, 0.03));
+      answer.fit = RefineSimilarity(middle_, tree_, start, Reaches(start, 0.08, kLastReach));
       answer.fit.cost =
           ScoreSimilarity(middle_, tree_, answer.fit.model_from_surface, 0.06 * radius_ * start.Scale()).cost;
     });
@@ -150,13 +150,18 @@ class Registrar {
 
   // The last word, with all points.
   Sim3 Finish(const Sim3& start) const {
-    return RefineSimilarity(fine_, tree_, start, Reaches(start, 0.03, 0.03)).model_from_surface;
+    IcpOptions icp = Reaches(start, kLastReach, kLastReach);
+    icp.last_iterations = kLastIterations;
+    return RefineSimilarity(fine_, tree_, start, icp).model_from_surface;
   }
 
  private:
   static constexpr int kModelPoints = 3500;
   static constexpr int kDensePoints = 30000;
   static constexpr size_t kFine = 3;
+  // Short of this a surface that is bent a little is fitted where it happens to lie best, and not as a whole.
+  static constexpr double kLastReach = 0.045;
+  static constexpr int kLastIterations = 100;  // along a tube steps are short
 
   // Reaches in the surface's radius; the scale stays near the start's.
   IcpOptions Reaches(const Sim3& start, double first, double last) const {

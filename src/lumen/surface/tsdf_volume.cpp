@@ -179,8 +179,10 @@ void TsdfVolume::UpdateVoxel(const PreparedView& view, const Vector3f& x_in_came
   if (!(weight > 0)) return;
   const float distance = (depth - z) * view.slant(x, y) / static_cast<float>(truncation_);
   if (distance < -1) return;
-  // What lies behind the surface was not seen: it counts less, the farther behind.
-  if (distance < 0) weight *= 1 + 0.9F * distance;
+  // Views disagree. The farther from what a view takes for the surface, the less it counts there, before it
+  // as behind it: were only what lies behind discounted, the deepest view would have its way.
+  constexpr float kFarthest = 0.2F;
+  weight *= std::max(kFarthest, 1 - (1 - kFarthest) * std::abs(distance));
   const float total = voxel.weight + weight;
   const float share = weight / total;
   voxel.distance += share * (std::min(distance, 1.0F) - voxel.distance);
