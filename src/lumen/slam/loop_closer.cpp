@@ -108,6 +108,20 @@ void LoopCloser::SearchLocal(KeyframeId query, const PairEvidence& base, Keyfram
       {LoopEventKind::kClosed, EdgeKind::kLocalLoop, query, best->id, best->similarity, best->evidence, ""});
 }
 
+// A neighbour of a keyframe that is linked already has little to add, and so has the next keyframe on a way
+// that was just linked to that place.
+bool LoopCloser::IsRedundant(KeyframeId query, KeyframeId candidate) const {
+  for (KeyframeId near = query - options_.spacing + 1; near <= query; ++near) {
+    if (!mapper_.Contains(near) || mapper_.At(near).submap != mapper_.At(query).submap) continue;
+    for (const KeyframeId linked : mapper_.Neighbours(near)) {
+      if (std::abs(linked - near) >= options_.global_gap &&
+          std::abs(linked - candidate) < options_.redundant_range)
+        return true;
+    }
+  }
+  return false;
+}
+
 std::vector<LoopCloser::Candidate> LoopCloser::FindGlobalCandidates(KeyframeId query,
                                                                     const PairEvidence& base) {
   double base_similarity = 0;
@@ -124,12 +138,7 @@ std::vector<LoopCloser::Candidate> LoopCloser::FindGlobalCandidates(KeyframeId q
     if (!mapper_.Contains(place.id) || place.id == query || mapper_.Connected(query, place.id)) continue;
     const bool elsewhere = mapper_.At(place.id).submap != mapper_.At(query).submap;
     if (!elsewhere && std::abs(place.id - query) < options_.global_gap) continue;
-    // A neighbour of a keyframe that is linked already has little to add.
-    bool redundant = false;
-    for (const KeyframeId linked : mapper_.Neighbours(query))
-      redundant |= std::abs(linked - query) >= options_.global_gap &&
-                   std::abs(linked - place.id) < options_.redundant_range;
-    if (redundant) continue;
+    if (IsRedundant(query, place.id)) continue;
     ++examined;
     const PairEvidence evidence =
         verifier_.Examine(mapper_.Side(query), mapper_.Side(place.id), SeedOf(query, place.id));

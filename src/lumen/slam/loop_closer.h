@@ -60,6 +60,7 @@ class LoopCloser {
 
   void SearchLocal(KeyframeId query, const PairEvidence& base, KeyframeId neighbour);
   void SearchGlobal(KeyframeId query, const PairEvidence& base);
+  bool IsRedundant(KeyframeId query, KeyframeId candidate) const;
   std::vector<Candidate> FindGlobalCandidates(KeyframeId query, const PairEvidence& base);
   // Whether the candidate's neighbours put the query in the same place.
   bool IsSupported(KeyframeId query, const Candidate& candidate);

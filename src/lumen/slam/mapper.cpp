@@ -50,29 +50,33 @@ void Mapper::Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, Keyfra
   AddFactor(std::make_shared<CodeFactor>(CodeKey(id), Eigen::VectorXd::Zero(bases),
                                          options_.code_weight * RelativeBasisSize(*keyframe)),
             nullptr);
-  const auto pixels =
-      SampleKeypoints(keyframe->frame->view->eroded_mask, options_.samples, static_cast<uint64_t>(id) + 1);
-  const auto samples =
-      MakeKeyframeSamples(keyframe, pixels, static_cast<int>(options_.feature_metric.level_weights.size()));
-  keyframes_.emplace(id, Entry{{std::move(keyframe), std::move(state), submap}, samples, {}});
+  const auto sample = [&](int count) {
+    return MakeKeyframeSamples(
+        keyframe, SampleKeypoints(keyframe->frame->view->eroded_mask, count, static_cast<uint64_t>(id) + 1),
+        static_cast<int>(options_.feature_metric.level_weights.size()));
+  };
+  const auto samples = sample(options_.samples);
+  const auto few_samples = sample(options_.geometric_samples);
+  keyframes_.emplace(id, Entry{{std::move(keyframe), std::move(state), submap}, samples, few_samples, {}});
 }
 
 void Mapper::AddDirection(KeyframeId source, KeyframeId target, std::vector<FactorId>& goes_to) {
   const Entry& from = keyframes_.at(source);
   const Entry& to = keyframes_.at(target);
   const PairVariables variables = PairVariables::World(source, target);
-  std::shared_ptr<const HiddenSamples> hidden;
-  if (options_.hidden_margin > 0)
-    hidden = std::make_shared<HiddenSamples>(FindHidden(*from.samples, from.entry.state, *to.entry.keyframe,
-                                                        to.entry.state, options_.hidden_margin));
+  const auto hidden = [&](const KeyframeSamples& samples) -> std::shared_ptr<const HiddenSamples> {
+    if (!(options_.hidden_margin > 0)) return nullptr;
+    return std::make_shared<HiddenSamples>(
+        FindHidden(samples, from.entry.state, *to.entry.keyframe, to.entry.state, options_.hidden_margin));
+  };
   if (options_.use_feature_metric) {
-    AddFactor(
-        std::make_shared<FeatureMetricFactor>(variables.WithoutTargetDepth(), from.samples,
-                                              to.entry.keyframe->frame, options_.feature_metric, hidden),
-        &goes_to);
+    AddFactor(std::make_shared<FeatureMetricFactor>(variables.WithoutTargetDepth(), from.samples,
+                                                    to.entry.keyframe->frame, options_.feature_metric,
+                                                    hidden(*from.samples)),
+              &goes_to);
   }
-  AddFactor(std::make_shared<GeometricConsistencyFactor>(variables, from.samples, to.entry.keyframe,
-                                                         options_.geometric, hidden),
+  AddFactor(std::make_shared<GeometricConsistencyFactor>(variables, from.few_samples, to.entry.keyframe,
+                                                         options_.geometric, hidden(*from.few_samples)),
             &goes_to);
 }
 

@@ -47,7 +47,7 @@ class Mapper {
  private:
   struct Entry {
     MapKeyframe entry;
-    std::shared_ptr<const KeyframeSamples> samples;
+    std::shared_ptr<const KeyframeSamples> samples, few_samples;  // for FM, for GC
     std::vector<KeyframeId> neighbours;
   };
   struct Edge {

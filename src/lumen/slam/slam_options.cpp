@@ -78,6 +78,8 @@ void MappingOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .help = "CD: holds the codes' share of the depth near zero"});
   visitor.Field("anchor_weight", anchor_weight, {.min = 0, .help = "PS and SC of a map's first keyframe"});
   visitor.Field("samples", samples, {.min = 64, .max = 100000, .help = "pixels warped per keyframe"});
+  visitor.Field("geometric_samples", geometric_samples,
+                {.min = 64, .max = 100000, .help = "pixels warped per keyframe for GC"});
   visitor.Field(
       "hidden_margin", hidden_margin,
       {.min = 0,
@@ -108,6 +110,8 @@ void LoopOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 1, .help = "place similarity, as a share of that to a neighbour"});
   visitor.Field("redundant_range", redundant_range,
                 {.min = 0, .max = 1000, .help = "keyframes within which one loop is enough"});
+  visitor.Field("spacing", spacing,
+                {.min = 1, .max = 1000, .help = "keyframes from one loop to a place to the next"});
   visitor.Group("verifier", verifier);
   visitor.Group("pose_scale", pose_scale);
   visitor.Field("probation", probation,

@@ -52,7 +52,8 @@ struct MappingOptions {
   GeometricConsistencyOptions geometric;
   double code_weight = 10;  // on the share of the depth that codes add
   double anchor_weight = 1e4;
-  int samples = 3072;  // pixels of a keyframe that are warped
+  int samples = 3072;            // pixels of a keyframe that are warped for FM
+  int geometric_samples = 1024;  // and for GC, which weighs little
   // A sample this share of the depth behind what the other keyframe sees is hidden from it; 0: none counts
   // so.
   double hidden_margin = 0.07;
@@ -76,6 +77,7 @@ struct LoopOptions {
   int max_verified = 4;  // candidates looked at closely per keyframe
   double similarity_ratio = 0.7;
   int redundant_range = 10;
+  int spacing = 3;  // keyframes from one loop to a place to the next
   LoopVerifierOptions verifier;
   PoseScaleOptions pose_scale;
   int probation = 10;           // keyframes during which a loop must hold its own
