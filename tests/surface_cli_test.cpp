@@ -188,20 +188,20 @@ TEST_F(SurfaceCli, MetresAreNoticed) {
 // The study of all this on a video: the shipped model, SLAM, fusion, registration to the anatomy, the truth.
 TEST(CtStudy, RegistersEachRunAndKnowsTheTrueErrorAtTheCamera) {
   const TemporaryFolder folder;
-  const std::string sequence = (folder.Path() / "colon").string();
+  const std::string sequence = (folder.Path() / "nose").string();
   const std::string out = (folder.Path() / "study").string();
   ASSERT_EQ(RunCommand(StrCat("lumen -q simulate ", sequence,
-                              " --anatomy colon --seed 901 --path insertion --size 160x128 --frames 50"))
+                              " --anatomy nasal --seed 903 --path insertion --size 160x128 --frames 50"))
                 .code,
             0);
   const CommandResult result = RunCommand(StrCat("lumen -q study ct ", sequence, " --out ", out));
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_NE(result.out.find("| colon |"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("| nose |"), std::string::npos) << result.out;
   EXPECT_TRUE(fs::exists(fs::path(out) / "ct.md"));
   const Json study = Json::Parse(ReadFile(fs::path(out) / "ct.json"), "ct.json");
   ASSERT_EQ(study.AsArray().size(), 1U);
   const Json& entry = study.AsArray()[0];
-  EXPECT_EQ(entry.At("sequence").AsString(), "colon");
+  EXPECT_EQ(entry.At("sequence").AsString(), "nose");
   EXPECT_LT(entry.At("aligned_error_mm").AsDouble(), 2);
   const Json& guess = entry.At("from_guess");
   EXPECT_GT(guess.At("residual_mean_mm").AsDouble(), 0);

@@ -57,7 +57,7 @@ struct MappingOptions {
   // A sample this share of the depth behind what the other keyframe sees is hidden from it; 0: none counts
   // so.
   double hidden_margin = 0.07;
-  int updates = 4;  // smoother steps after a new keyframe
+  int updates = 2;  // smoother steps after a new keyframe
   int refine_updates = 20;
   int refine_settled = 5;  // steps in a row without relinearisation that end a refinement
   SmootherOptions smoother;
