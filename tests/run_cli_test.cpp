@@ -157,6 +157,15 @@ TEST_F(RunCli, ControlCFinishesTheWritesAndEndsWith130) {
   EXPECT_TRUE(fs::exists(fs::path(Path("stopped")) / "map.h5"));
 }
 
+// A terminal and a program that passes signals on may both deliver one key press.
+TEST_F(RunCli, OneInterruptThatArrivesTwiceIsOne) {
+  const CommandResult result = RunCommand(StrCat(
+      "sh -c 'lumen -q run ", Path("seq"), " --out ", Path("twice"),
+      " --realtime --fps 5 --no-surface & p=$!; sleep 4; kill -INT $p; sleep 0.05; kill -INT $p; wait $p'"));
+  EXPECT_EQ(result.code, 130) << result.err;
+  EXPECT_TRUE(fs::exists(fs::path(Path("twice")) / "map.h5"));
+}
+
 TEST_F(RunCli, AKilledRunCanBeGraded) {
   const CommandResult result = RunCommand(StrCat("timeout -s KILL 5 lumen -q run ", Path("seq"), " --out ",
                                                  Path("killed"), " --realtime --fps 5 --no-surface"));

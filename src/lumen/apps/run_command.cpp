@@ -1,4 +1,6 @@
+#include <atomic>
 #include <csignal>
+#include <ctime>
 
 #include "lumen/apps/app.h"
 #include "lumen/apps/fuse_run.h"
@@ -14,10 +16,21 @@ namespace {
 constexpr int kInterrupted = 130;
 
 std::atomic<bool> stop_requested = false;
+std::atomic<time_t> stop_second = 0;
 
-extern "C" void RequestStop(int /*signal*/) {
-  stop_requested = true;
-  std::signal(SIGINT, SIG_DFL);  // the second time it is meant
+// The second time it is meant. But one key press may arrive twice, from the terminal and from a program that
+// passes it on: what follows within two seconds is the same request.
+extern "C" void RequestStop(int signal) {
+  constexpr time_t kSameRequest = 2;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (!stop_requested) {
+    stop_second = now.tv_sec;
+    stop_requested = true;
+  } else if (now.tv_sec - stop_second >= kSameRequest) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
 }
 
 // A run without a surface is still a run: what stands in the way is said, no more.
