@@ -26,7 +26,7 @@ void BM_SampleBilinear(benchmark::State& state) {
   const Image<float> image = AffineFeatures(80, 64, 48);
   Random random(1);
   std::vector<Eigen::Vector2d> places;
-  for (int i = 0; i < 5120; ++i) places.emplace_back(random.Uniform(0, 79), random.Uniform(0, 63));
+  for (int i = 0; i < 5120; ++i) places.push_back({random.Uniform(0, 79), random.Uniform(0, 63)});
   float values[48];
   for (auto _ : state) {
     for (const auto& uv : places) {

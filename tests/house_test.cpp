@@ -1,5 +1,5 @@
 // The house's own rules, read from docs/architecture.md and the sources: a room includes only what its
-// row in the table allows.
+// row in the table allows; two draws from a random stream never share an expression.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -102,6 +102,77 @@ TEST(House, EveryIncludeOfOursNamesItsRoom) {
     if (extension != ".h" && extension != ".cpp") continue;
     EXPECT_FALSE(std::regex_search(ReadFile(entry.path()), bare)) << entry.path();
   }
+}
+
+// Text without comments and string literals.
+std::string CodeOnly(const std::string& text) {
+  return std::regex_replace(text, std::regex(R"re(//[^\n]*|"(\\.|[^"\\\n])*")re"), "");
+}
+
+// Expressions with more than one draw from a random stream, outside braced lists. Which comes first is the
+// compiler's choice there (GCC's differs between x86_64 and arm64), and so are the numbers.
+std::vector<std::string> FindUnorderedDraws(const std::string& text) {
+  const std::regex draw(
+      R"re(\w\.(Normal|Uniform|UniformInt|Chance|NextBits)\(|[(,]\s*random_?\s*(?=[,)])|torch::rand)re");
+  const std::regex ordered(R"re(\?|&&|\|\|)re");
+  std::vector<std::string> found;
+  struct Level {  // of braces
+    std::string expression;
+    int parentheses = 0;
+  };
+  std::vector<Level> levels(1);
+  const auto end_expression = [&] {
+    std::string& expression = levels.back().expression;
+    const std::sregex_iterator first(expression.begin(), expression.end(), draw), end;
+    if (std::distance(first, end) > 1 && !std::regex_search(expression, ordered))
+      found.push_back(Trim(expression));
+    expression.clear();
+  };
+  for (const char c : CodeOnly(text)) {
+    Level& level = levels.back();
+    if (c == '{') {
+      levels.emplace_back();
+    } else if (c == '}') {
+      end_expression();
+      if (levels.size() > 1) levels.pop_back();
+      if (levels.back().parentheses == 0) end_expression();
+    } else if (c == ';' || (c == ',' && level.parentheses == 0)) {
+      end_expression();
+    } else {
+      if (c == '(') ++level.parentheses;
+      if (c == ')') --level.parentheses;
+      level.expression += c;
+    }
+  }
+  return found;
+}
+
+TEST(House, NoExpressionDrawsTwiceFromARandomStream) {
+  for (const std::string folder : {"src", "tests", "bench", "examples"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kSource / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp") continue;
+      for (const std::string& expression : FindUnorderedDraws(ReadFile(entry.path())))
+        ADD_FAILURE() << entry.path()
+                      << ": use braces or named values, which are drawn in order: " << expression;
+    }
+  }
+}
+
+TEST(House, UnorderedDrawsAreSeen) {
+  for (const char* bad :
+       {"Vector3f v(random.Normal(), random.Normal(), 1);", "v = random.Uniform() * Direction(random);",
+        "f(x, Draw(a, random), random_.Chance(0.5));",
+        "g({1, 2}, random.Normal(0, {}) + random.NextBits());"})
+    EXPECT_EQ(FindUnorderedDraws(bad).size(), 1U) << bad;
+  for (const char* good :
+       {"Vector3f v{random.Normal(), random.Normal(), 1};",
+        "const double x = random.Normal(), y = random.Normal();",
+        "f({Draw(random), Draw(random)}); g(random.Normal());",
+        "a = random.Chance(0.5) ? random.Normal() : 0;", "f(random.Split(1), random.Split(2));",
+        "f(random.Normal());  // and random.Normal()",
+        "void F(Random& random, Random& other) { random.Normal(); other.Normal(); }"})
+    EXPECT_TRUE(FindUnorderedDraws(good).empty()) << good;
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ double OverlapAt(const Subject& subject, const StudyFrame& source, const Rigid3&
 }
 
 Eigen::Vector3d RandomDirection(Random& random) {
-  const Eigen::Vector3d v(random.Normal(), random.Normal(), random.Normal());
+  const Eigen::Vector3d v{random.Normal(), random.Normal(), random.Normal()};
   return v.norm() > 1e-9 ? Eigen::Vector3d(v.normalized()) : Eigen::Vector3d::UnitX();
 }
 
@@ -139,9 +139,12 @@ Eigen::Vector3d RandomDirection(Random& random) {
 Rigid3 DrawStart(const Subject& subject, const StudyFrame& source, const Rigid3& truth, double unit,
                  const PriorStudyOptions& options, Random random) {
   for (int attempt = 0; attempt < 50; ++attempt) {
+    const double length = options.start_translation * unit * random.Uniform();
+    const Eigen::Vector3d direction = RandomDirection(random);
+    const double angle = options.start_rotation * random.Uniform();
+    const Eigen::Vector3d axis = RandomDirection(random);
     Vector6d step;
-    step << options.start_translation * unit * random.Uniform() * RandomDirection(random),
-        options.start_rotation * random.Uniform() * RandomDirection(random);
+    step << length * direction, angle * axis;
     const Rigid3 start = truth.Retract(step);
     if (OverlapAt(subject, source, start) >= options.min_start_overlap) return start;
   }

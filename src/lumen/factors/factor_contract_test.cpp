@@ -76,8 +76,8 @@ PairScene SmallScene(bool affine, uint64_t seed) {
   std::vector<Eigen::Vector2i> pixels;
   Random random(seed);
   for (int i = 0; i < 80; ++i) {
-    pixels.emplace_back(static_cast<int>(random.UniformInt(14, 65)),
-                        static_cast<int>(random.UniformInt(14, 49)));
+    pixels.push_back(
+        {static_cast<int>(random.UniformInt(14, 65)), static_cast<int>(random.UniformInt(14, 49))});
   }
   scene.samples = MakeKeyframeSamples(scene.source, pixels);
   return scene;

@@ -52,8 +52,8 @@ PairScene FewSamples(PairScene scene, int count) {
   Random random(9);
   std::vector<Eigen::Vector2i> pixels;
   for (int i = 0; i < count; ++i) {
-    pixels.emplace_back(static_cast<int>(random.UniformInt(12, 67)),
-                        static_cast<int>(random.UniformInt(12, 51)));
+    pixels.push_back(
+        {static_cast<int>(random.UniformInt(12, 67)), static_cast<int>(random.UniformInt(12, 51))});
   }
   scene.samples = MakeKeyframeSamples(scene.source, pixels);
   return scene;

@@ -40,8 +40,8 @@ struct Texture {
 
   explicit Texture(Random& random) {
     for (int c = 0; c < kChannels; ++c) {
-      waves.row(c) = Eigen::RowVector3d(random.Normal(), random.Normal(), random.Normal()).normalized() *
-                     random.Uniform(3, 9);
+      const Eigen::RowVector3d direction{random.Normal(), random.Normal(), random.Normal()};
+      waves.row(c) = direction.normalized() * random.Uniform(3, 9);
       phases[c] = random.Uniform(0, 2 * M_PI);
     }
   }
@@ -57,7 +57,7 @@ Image<float> MakeBases(const PairSceneOptions& options, bool affine, Random& ran
   for (int k = 0; k < options.num_bases; ++k) {
     const int waves_x = (k + 1) % 4;
     const int waves_y = (k + 1) / 4;
-    const Eigen::Vector3d plane(random.Normal(0, 0.03), random.Normal(0, 1e-3), random.Normal(0, 1e-3));
+    const Eigen::Vector3d plane{random.Normal(0, 0.03), random.Normal(0, 1e-3), random.Normal(0, 1e-3)};
     for (int y = 0; y < options.height; ++y) {
       for (int x = 0; x < options.width; ++x) {
         const double wave = std::cos(M_PI * waves_x * (x + 0.5) / options.width) *
@@ -191,7 +191,7 @@ std::shared_ptr<const Keyframe> MakeAffineSource(const PairSceneOptions& options
 
 Rigid3 RandomMotion(const PairSceneOptions& options, Random& random) {
   const auto direction = [&] {
-    return Eigen::Vector3d(random.Normal(), random.Normal(), random.Normal()).normalized();
+    return Eigen::Vector3d{random.Normal(), random.Normal(), random.Normal()}.normalized();
   };
   return {ExpSO3(options.rotation * direction()), options.baseline * direction()};
 }
@@ -220,7 +220,8 @@ PairScene MakeCavityScene(const PairSceneOptions& options) {
   scene.view = MakeView(options);
   const Rigid3 world_from_source(ExpSO3({0.1, -0.1, 0.2}), {0.05, -0.03, -0.4});
   scene.source_state = RandomState(world_from_source, options, random);
-  scene.target_state = RandomState(world_from_source * RandomMotion(options, random), options, random);
+  const Rigid3 source_from_target = RandomMotion(options, random);
+  scene.target_state = RandomState(world_from_source * source_from_target, options, random);
   scene.source = MakeCavityKeyframe(options, texture, scene.view, scene.source_state, random);
   scene.target = MakeCavityKeyframe(options, texture, scene.view, scene.target_state, random);
   scene.samples = MakeKeyframeSamples(scene.source);
@@ -233,7 +234,8 @@ PairScene MakeAffineScene(const PairSceneOptions& options) {
   scene.view = MakeView(options);
   const Rigid3 world_from_source(ExpSO3({0.3, 0.2, -0.4}), {0.5, -0.2, 0.7});
   scene.source_state = RandomState(world_from_source, options, random);
-  scene.target_state = RandomState(world_from_source * RandomMotion(options, random), options, random);
+  const Rigid3 source_from_target = RandomMotion(options, random);
+  scene.target_state = RandomState(world_from_source * source_from_target, options, random);
   const AffineMaps maps(random);
   scene.target = MakeAffineTarget(options, maps, scene, random);
   scene.source = MakeAffineSource(options, maps, scene, random);

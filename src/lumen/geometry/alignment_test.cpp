@@ -10,7 +10,7 @@ namespace {
 std::vector<Eigen::Vector3d> RandomPoints(int count, uint64_t seed) {
   Random random(seed);
   std::vector<Eigen::Vector3d> points;
-  for (int i = 0; i < count; ++i) points.emplace_back(random.Normal(), random.Normal(), random.Normal());
+  for (int i = 0; i < count; ++i) points.push_back({random.Normal(), random.Normal(), random.Normal()});
   return points;
 }
 

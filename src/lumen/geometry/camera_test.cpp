@@ -50,7 +50,8 @@ TYPED_TEST(CameraRoundTrip, ProjectInvertsUnprojectAtAnyDepth) {
 
 TYPED_TEST(CameraRoundTrip, ProjectionJacobianMatchesNumericOne) {
   for (int i = 0; i < 100; ++i) {
-    const Eigen::Vector3d x = this->random_.Uniform(0.5, 5) * *this->camera_.Unproject(this->RandomPixel());
+    const double depth = this->random_.Uniform(0.5, 5);
+    const Eigen::Vector3d x = depth * *this->camera_.Unproject(this->RandomPixel());
     Matrix23d analytic;
     ASSERT_TRUE(this->camera_.Project(x, &analytic));
     const auto f = [&](const Eigen::VectorXd& p) -> Eigen::VectorXd {

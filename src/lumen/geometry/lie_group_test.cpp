@@ -10,7 +10,7 @@ namespace lumen {
 namespace {
 
 Eigen::Vector3d RandomVector(Random& random, double scale) {
-  return scale * Eigen::Vector3d(random.Normal(), random.Normal(), random.Normal());
+  return scale * Eigen::Vector3d{random.Normal(), random.Normal(), random.Normal()};
 }
 
 TEST(SO3, LogInvertsExpFromTinyAnglesToPi) {

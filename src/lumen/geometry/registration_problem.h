@@ -33,7 +33,7 @@ inline RegistrationProblem MakeRegistrationProblem(int count, double outlier_sha
     const Eigen::Vector3d y = problem.b_from_a * source;
     const double bound = 0.02 * problem.b_from_a.Scale() * x.z();  // about two pixels at an 80 px wide image
     problem.a.push_back(x);
-    problem.b.push_back(y + 0.3 * bound * Eigen::Vector3d(random.Normal(), random.Normal(), random.Normal()));
+    problem.b.push_back(y + 0.3 * bound * Eigen::Vector3d{random.Normal(), random.Normal(), random.Normal()});
     problem.bounds.push_back(bound);
   }
   return problem;

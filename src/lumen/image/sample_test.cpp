@@ -57,8 +57,10 @@ TEST(SampleBilinear, DerivativeIsTheInterpolantsOwn) {
   Random random(4);
   const double h = 1e-3;
   for (int i = 0; i < 100; ++i) {
-    const double u = std::floor(random.Uniform(0, 11)) + random.Uniform(0.1, 0.9);
-    const double v = std::floor(random.Uniform(0, 10)) + random.Uniform(0.1, 0.9);
+    double u = std::floor(random.Uniform(0, 11));
+    u += random.Uniform(0.1, 0.9);
+    double v = std::floor(random.Uniform(0, 10));
+    v += random.Uniform(0.1, 0.9);
     float f[4], fu[4], fv[4], a[4], b[4];
     ASSERT_TRUE(SampleBilinear(image, u, v, f, fu, fv));
     ASSERT_TRUE(SampleBilinear(image, u + h, v, a) && SampleBilinear(image, u - h, v, b));

@@ -26,11 +26,14 @@ StoredMap MakeStoredMap() {
     frame->time = 0.1 * static_cast<double>(id);
     frame->image = RgbImage(160, 128, 3, static_cast<uint8_t>(id));
     frame->view = view;
-    frame->features =
-        MakeFeaturePyramid(RandomImage(16, -1, random), RandomImage(16, -1, random), view->mask, 4);
+    auto features = RandomImage(16, -1, random);
+    auto descriptors = RandomImage(16, -1, random);
+    frame->features = MakeFeaturePyramid(std::move(features), std::move(descriptors), view->mask, 4);
     auto keyframe = std::make_shared<Keyframe>();
     keyframe->frame = frame;
-    keyframe->depth = MakeDepthBasis(RandomImage(1, 0.5, random), RandomImage(16, -1, random), view->mask);
+    auto average = RandomImage(1, 0.5, random);
+    auto bases = RandomImage(16, -1, random);
+    keyframe->depth = MakeDepthBasis(std::move(average), std::move(bases), view->mask);
     KeyframeState state{Rigid3::Exp(Vector6d::Constant(0.1 * static_cast<double>(id))), 0.3,
                         Eigen::VectorXd::LinSpaced(16, 0, 1)};
     stored.map.keyframes[id] = {keyframe, state, id == 5 ? 1 : 0};

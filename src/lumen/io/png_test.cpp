@@ -52,8 +52,8 @@ TEST(Png, FlippedBytesNeverCrash) {
   Random random(2);
   for (int trial = 0; trial < 300; ++trial) {
     std::string damaged = whole;
-    damaged[static_cast<size_t>(random.UniformInt(8, static_cast<int64_t>(damaged.size()) - 1))] ^=
-        static_cast<char>(random.UniformInt(1, 255));
+    const auto flips = static_cast<char>(random.UniformInt(1, 255));
+    damaged[static_cast<size_t>(random.UniformInt(8, static_cast<int64_t>(damaged.size()) - 1))] ^= flips;
     try {
       DecodePng8(damaged, "x.png");
     } catch (const InputError&) {

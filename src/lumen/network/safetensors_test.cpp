@@ -99,14 +99,15 @@ TEST(Safetensors, DamagedBytesNeverCrash) {
     std::string damaged =
         whole.substr(0, static_cast<size_t>(random.UniformInt(0, static_cast<int64_t>(whole.size()))));
     for (int64_t flips = random.UniformInt(0, 4); flips > 0 && !damaged.empty(); --flips) {
-      damaged[static_cast<size_t>(random.UniformInt(0, static_cast<int64_t>(damaged.size()) - 1))] =
-          static_cast<char>(random.NextBits());
+      const auto byte = static_cast<char>(random.NextBits());
+      damaged[static_cast<size_t>(random.UniformInt(0, static_cast<int64_t>(damaged.size()) - 1))] = byte;
     }
     FaultOf(damaged);
   }
   for (int trial = 0; trial < 2000; ++trial) {  // the header's length alone
     std::string damaged = whole;
-    const uint64_t size = random.NextBits() >> random.UniformInt(0, 63);
+    const uint64_t bits = random.NextBits();
+    const uint64_t size = bits >> random.UniformInt(0, 63);
     std::memcpy(damaged.data(), &size, 8);
     FaultOf(damaged);
   }

@@ -31,8 +31,10 @@ TEST(DescriptorIndex, AgreesWithExhaustiveSearch) {
   Image<float> field(31, 23, 16);
   for (size_t i = 0; i < field.Size(); ++i) field.Data()[i] = static_cast<float>(random.Normal());
   Mask mask(31, 23, 1, 255);
-  for (int i = 0; i < 200; ++i)
-    mask(static_cast<int>(random.UniformInt(0, 30)), static_cast<int>(random.UniformInt(0, 22))) = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto x = static_cast<int>(random.UniformInt(0, 30));
+    mask(x, static_cast<int>(random.UniformInt(0, 22))) = 0;
+  }
   const DescriptorIndex index(field, mask);
   std::vector<std::vector<float>> queries(21, std::vector<float>(16));
   std::vector<const float*> pointers;

@@ -34,7 +34,7 @@ struct Stub {
 };
 
 Vector3f RandomAcross(const Vector3f& direction, Random& random) {
-  Vector3f any(UniformFloat(random, -1, 1), UniformFloat(random, -1, 1), UniformFloat(random, -1, 1));
+  Vector3f any{UniformFloat(random, -1, 1), UniformFloat(random, -1, 1), UniformFloat(random, -1, 1)};
   any -= direction * direction.dot(any);
   return any.norm() > 0.05F ? Vector3f(any.normalized()) : RandomAcross(direction, random);
 }
@@ -94,7 +94,8 @@ Stub BronchusShape::LayBranch(const Stub& stub, float length, Random& random) {
   branch.ring_depth = ring_depth_ * stub.radius / 9 * UniformFloat(random, 0.8, 1.3);
   branch.ring_spacing = 1.4F + 0.32F * stub.radius;
   branches_.push_back(branch);
-  const Vector3f sideways = RandomAcross(stub.direction, random) * UniformFloat(random, 0.02, 0.1);
+  const Vector3f across = RandomAcross(stub.direction, random);
+  const Vector3f sideways = across * UniformFloat(random, 0.02, 0.1);
   Stub end = stub;
   for (int i = 0; i < kPieces; ++i) {
     const float radius = end.radius;

@@ -149,9 +149,9 @@ std::vector<Bubble> DrawBubbles(float severity, const EffectContext& context, co
   const int count = static_cast<int>(4 * severity);
   for (int i = 0; i < count; ++i) {
     const auto share = [&](double low, double high) { return static_cast<float>(random.Uniform(low, high)); };
-    Vector2f centre(share(0.1, 0.9), share(0, 1));
+    Vector2f centre{share(0.1, 0.9), share(0, 1)};
     const float radius = share(0.02, 0.035 + 0.018 * severity);
-    const Vector2f drift(share(-0.001, 0.001), share(-0.003, -0.0005));
+    const Vector2f drift{share(-0.001, 0.001), share(-0.003, -0.0005)};
     centre += drift * static_cast<float>(context.frame);
     centre.y() -= std::floor(centre.y());
     bubbles.push_back({{centre.x() * static_cast<float>(light.Width()), centre.y() * Unit(light)},

@@ -21,7 +21,7 @@ Eigen::Matrix<float, kHalf, 3> DrawWaves(Random random, double shortest, double 
   Eigen::Matrix3d directions = Eigen::Matrix3d::Identity();
   for (int i = 0; i < kHalf; ++i) {
     if (i % 3 == 0) {
-      const Eigen::Vector3d turn(random.Normal(), random.Normal(), random.Normal());
+      const Eigen::Vector3d turn{random.Normal(), random.Normal(), random.Normal()};
       directions = ExpSO3(2 * turn).toRotationMatrix();
     }
     const double wavelength = shortest * std::pow(longest / shortest, static_cast<double>(i) / (kHalf - 1));

@@ -70,7 +70,7 @@ StomachShape::StomachShape(const Random& seed)
   ruga_length_ = UniformFloat(random, 26, 45);
   gullet_radius_ = UniformFloat(random, 7, 9);
   mouth_ = {UniformFloat(random, 4, 12), 0, UniformFloat(random, -8, 2)};
-  gullet_ = mouth_ + Vector3f(UniformFloat(random, 8, 24), UniformFloat(random, -6, 6), -body_radius_ - 22);
+  gullet_ = mouth_ + Vector3f{UniformFloat(random, 8, 24), UniformFloat(random, -6, 6), -body_radius_ - 22};
 }
 
 // Wide in the body, closing to the outlet; the dome at the top closes it at the other end.

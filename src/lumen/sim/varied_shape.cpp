@@ -20,8 +20,8 @@ constexpr int kPlacingTries = 1500;
 constexpr float kEntryRoom = 1.8F;  // clearances of room that the entry needs, its grid being coarse
 
 Vector3f DrawDirection(Random& random) {
-  const Vector3f v(static_cast<float>(random.Normal()), static_cast<float>(random.Normal()),
-                   static_cast<float>(random.Normal()));
+  const Vector3f v{static_cast<float>(random.Normal()), static_cast<float>(random.Normal()),
+                   static_cast<float>(random.Normal())};
   return v.norm() > 1e-6F ? Vector3f(v.normalized()) : Vector3f(Vector3f::UnitZ());
 }
 
@@ -30,8 +30,8 @@ class SmoothMap {
  public:
   SmoothMap(const Eigen::AlignedBox3f& box, float strength, Random random)
       : noise_(random.NextBits()), centre_(box.center()) {
-    const Matrix3f turn =
-        Eigen::AngleAxisf(UniformFloat(random, 0, 3.1), DrawDirection(random)).toRotationMatrix();
+    const float angle = UniformFloat(random, 0, 3.1);
+    const Matrix3f turn = Eigen::AngleAxisf(angle, DrawDirection(random)).toRotationMatrix();
     const float size = strength * UniformFloat(random, -0.25, 0.25);
     Vector3f stretch;
     for (int axis = 0; axis < 3; ++axis)
@@ -156,7 +156,7 @@ void VariedShape::DrawBodies(float strength, Random random) {
   const auto wanted = static_cast<size_t>(std::lround(strength * UniformFloat(random, 0, 14)));
   const Eigen::AlignedBox3f box = inner_->Bounds();
   for (int i = 0; i < kPlacingTries && bodies_.size() < wanted; ++i) {
-    const Vector3f share(UniformFloat(random, 0, 1), UniformFloat(random, 0, 1), UniformFloat(random, 0, 1));
+    const Vector3f share{UniformFloat(random, 0, 1), UniformFloat(random, 0, 1), UniformFloat(random, 0, 1)};
     const Vector3f p = box.min() + share.cwiseProduct(box.sizes());
     const float room = inner_->Value(p);
     if (room < 0.8F * inner_->Clearance()) continue;
@@ -170,8 +170,8 @@ void VariedShape::DrawBodies(float strength, Random random) {
     const float length = std::min(away, 8 * room) * UniformFloat(random, 0.4, 1.1);
     Body body;
     body.root = p + away * direction;
-    body.axis =
-        -length * (direction + 0.5F * UniformFloat(random, 0, 1) * DrawDirection(random)).normalized();
+    const float aside = 0.5F * UniformFloat(random, 0, 1);
+    body.axis = -length * (direction + aside * DrawDirection(random)).normalized();
     body.tip_radius = room * UniformFloat(random, 0.3, 1.2);
     body.root_radius = body.tip_radius * UniformFloat(random, 0.4, 2.0);
     body.blend = body.tip_radius * UniformFloat(random, 0.2, 0.8);

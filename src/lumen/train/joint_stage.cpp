@@ -139,8 +139,10 @@ AlignmentState DrawStart(const PairMaps& maps, const PairBatch& batch, const Los
     const torch::Tensor v = torch::randn({pairs, 3}, floats);
     return v / v.norm(2, 1, true).clamp_min(1e-6);
   };
-  const torch::Tensor move = options.start_translation * torch::rand({pairs, 1}, floats) * direction();
-  const torch::Tensor turn = options.start_rotation * torch::rand({pairs, 1}, floats) * direction();
+  const torch::Tensor length = options.start_translation * torch::rand({pairs, 1}, floats);
+  const torch::Tensor move = length * direction();
+  const torch::Tensor angle = options.start_rotation * torch::rand({pairs, 1}, floats);
+  const torch::Tensor turn = angle * direction();
   const torch::Tensor rest = torch::zeros({pairs, 1 + truth.code.size(1)}, floats);
   // The full displacement where the overlap allows it, less otherwise.
   AlignmentState start = truth;

@@ -43,7 +43,8 @@ torch::Tensor AddPatches(const torch::Tensor& image, double strength) {
   for (int i = 0; i < 2; ++i) {
     const torch::Tensor cx = Uniform(count, 0, static_cast<double>(image.size(3)), options);
     const torch::Tensor cy = Uniform(count, 0, static_cast<double>(image.size(2)), options);
-    const torch::Tensor radius = Uniform(count, 2, 14, options) * Coin(count, 0.25 * strength, options);
+    const torch::Tensor size = Uniform(count, 2, 14, options);
+    const torch::Tensor radius = size * Coin(count, 0.25 * strength, options);
     const torch::Tensor stretch = Uniform(count, 0.6, 1.6, options);
     const torch::Tensor inside =
         torch::sigmoid(radius - torch::sqrt((x - cx).square() + ((y - cy) * stretch).square() + 1e-3) - 1);
@@ -59,17 +60,17 @@ torch::Tensor ChangeLook(const torch::Tensor& image, const Look& shared, double 
   torch::Tensor x = image.clamp(1e-4, 1);
   x = torch::where(shared.permute.gt(0.5), x.flip({1}), x);
   x = torch::where(shared.grey.gt(0.5), x.mean(1, true).expand_as(x), x);
-  const torch::Tensor gain = shared.gain *
-                             torch::exp(0.1 * strength * torch::randn({count, 3, 1, 1}, options)) *
-                             torch::exp(0.2 * strength * torch::randn({count, 1, 1, 1}, options));
+  torch::Tensor gain = shared.gain * torch::exp(0.1 * strength * torch::randn({count, 3, 1, 1}, options));
+  gain = gain * torch::exp(0.2 * strength * torch::randn({count, 1, 1, 1}, options));
   const torch::Tensor gamma =
       shared.gamma * torch::exp(0.08 * strength * torch::randn({count, 1, 1, 1}, options));
   x = torch::pow((x * gain).clamp_min(1e-4), gamma);
   x = AddPatches(x, strength);
   const torch::Tensor blurred = torch::avg_pool2d(x, 3, 1, 1, false, false);
-  const torch::Tensor blur = Uniform(count, 0, 1, options) * Coin(count, 0.3 * strength, options);
-  x = x + blur * (blurred - x);
-  x = x + Uniform(count, 0, 0.03 * strength, options) * torch::randn_like(x);
+  const torch::Tensor blur = Uniform(count, 0, 1, options);
+  x = x + blur * Coin(count, 0.3 * strength, options) * (blurred - x);
+  const torch::Tensor noise = Uniform(count, 0, 0.03 * strength, options);
+  x = x + noise * torch::randn_like(x);
   return x.clamp(0, 1);
 }
 

@@ -19,7 +19,7 @@ constexpr double kTurn = 2 * M_PI;
 constexpr double kLargeRoll = 0.8;  // radians between two views
 
 Eigen::Vector3d RandomDirection(Random& random) {
-  const Eigen::Vector3d v(random.Normal(), random.Normal(), random.Normal());
+  const Eigen::Vector3d v{random.Normal(), random.Normal(), random.Normal()};
   return v.norm() > 1e-9 ? Eigen::Vector3d(v.normalized()) : Eigen::Vector3d::UnitZ();
 }
 
@@ -75,7 +75,8 @@ Rigid3 LookAlong(const Eigen::Vector3d& position, const Eigen::Vector3d& forward
 }
 
 Eigen::Matrix3d SmallRotation(Random& random, double radians) {
-  return Eigen::AngleAxisd(radians * random.Uniform(), RandomDirection(random)).toRotationMatrix();
+  const double angle = radians * random.Uniform();
+  return Eigen::AngleAxisd(angle, RandomDirection(random)).toRotationMatrix();
 }
 
 // Somewhere on a way through the anatomy, off its middle, looking about along it; `turning` is the share of
@@ -133,9 +134,12 @@ ClipFrame RenderFrame(const Renderer& renderer, const Rigid3& pose, double degra
   RenderRequest request{pose, random.NextBits()};
   if (random.Chance(0.5)) {
     // A hand in motion: the picture is blurred a little along it.
+    const double length = 0.03 * distance * random.Uniform();
+    const Eigen::Vector3d direction = RandomDirection(random);
+    const double angle = 0.02 * random.Uniform();
+    const Eigen::Vector3d axis = RandomDirection(random);
     Vector6d motion;
-    motion << 0.03 * distance * random.Uniform() * RandomDirection(random),
-        0.02 * random.Uniform() * RandomDirection(random);
+    motion << length * direction, angle * axis;
     request.world_from_next = pose * Rigid3::Exp(motion);
   }
   RgbImage image = renderer.Develop(radiance, request);
