@@ -4,11 +4,9 @@
 
 namespace lumen {
 
-HiddenSamples FindHidden(const KeyframeSamples& source, const KeyframeState& source_state,
-                         const Keyframe& target, const KeyframeState& target_state, double margin) {
-  const View& view = *target.frame->view;
-  const DepthImage seen = ComputeDepth(target.depth, target_state.log_scale, target_state.code);
-  const Rigid3 target_from_source = target_state.world_from_camera.Inverse() * source_state.world_from_camera;
+HiddenSamples FindHidden(const KeyframeSamples& source, const KeyframeState& source_state, const View& target,
+                         const Rigid3& world_from_target, const DepthImage& seen, double margin) {
+  const Rigid3 target_from_source = world_from_target.Inverse() * source_state.world_from_camera;
   const double scale = std::exp(source_state.log_scale);
   HiddenSamples hidden(static_cast<size_t>(source.Size()), false);
   for (int sample = 0; sample < source.Size(); ++sample) {
@@ -17,8 +15,8 @@ HiddenSamples FindHidden(const KeyframeSamples& source, const KeyframeState& sou
         WarpPoint(target_from_source, {source.ray_x[i], source.ray_y[i], 1.0},
                   DepthOf(source.AverageDepth(sample), source.Bases(sample), scale, source_state.code));
     if (!point) continue;
-    const auto uv = view.camera.Project(point->x_in_target);
-    if (!uv || !IsContent(view.mask, *uv)) continue;
+    const auto uv = target.camera.Project(point->x_in_target);
+    if (!uv || !IsContent(target.mask, *uv)) continue;
     const double wall = seen(static_cast<int>(uv->x() + 0.5), static_cast<int>(uv->y() + 0.5));
     hidden[i] = wall > 0 && point->x_in_target.z() > (1 + margin) * wall;
   }

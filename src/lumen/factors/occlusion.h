@@ -6,8 +6,9 @@
 
 namespace lumen {
 
-// The samples that land in the target behind the depth it sees there, by more than `margin` of that depth.
-HiddenSamples FindHidden(const KeyframeSamples& source, const KeyframeState& source_state,
-                         const Keyframe& target, const KeyframeState& target_state, double margin);
+// The samples that land in the target behind the depth it sees there (`seen`, as ComputeDepth gives it), by
+// more than `margin` of that depth.
+HiddenSamples FindHidden(const KeyframeSamples& source, const KeyframeState& source_state, const View& target,
+                         const Rigid3& world_from_target, const DepthImage& seen, double margin);
 
 }  // namespace lumen

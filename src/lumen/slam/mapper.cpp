@@ -64,10 +64,14 @@ void Mapper::AddDirection(KeyframeId source, KeyframeId target, std::vector<Fact
   const Entry& from = keyframes_.at(source);
   const Entry& to = keyframes_.at(target);
   const PairVariables variables = PairVariables::World(source, target);
+  const KeyframeState& state = to.entry.state;
+  DepthImage seen;
+  if (options_.hidden_margin > 0) seen = ComputeDepth(to.entry.keyframe->depth, state.log_scale, state.code);
   const auto hidden = [&](const KeyframeSamples& samples) -> std::shared_ptr<const HiddenSamples> {
     if (!(options_.hidden_margin > 0)) return nullptr;
-    return std::make_shared<HiddenSamples>(
-        FindHidden(samples, from.entry.state, *to.entry.keyframe, to.entry.state, options_.hidden_margin));
+    return std::make_shared<HiddenSamples>(FindHidden(samples, from.entry.state,
+                                                      *to.entry.keyframe->frame->view,
+                                                      state.world_from_camera, seen, options_.hidden_margin));
   };
   if (options_.use_feature_metric) {
     AddFactor(std::make_shared<FeatureMetricFactor>(variables.WithoutTargetDepth(), from.samples,
