@@ -5,6 +5,7 @@
 // over all unknowns and one over the pose alone.
 #include "lumen/factors/bilinear.h"
 #include "lumen/factors/fm_kernel.h"
+#include "lumen/factors/fm_source_gradient.h"
 #include "lumen/factors/simd.h"
 #include "lumen/factors/warp_block.h"
 
@@ -107,72 +108,12 @@ struct FastProblem {
     return level == 0 ? finest + static_cast<ptrdiff_t>(pixels[sample]) * finest_stride
                       : coarse + static_cast<ptrdiff_t>(sample) * coarse_stride_ + (level - 1) * kChannels;
   }
+  SourceGradient GradientOf(int sample, const Unwarp& unwarp, int place) const {
+    return {Features(sample, 0), finest_stride, source_width, levels[0].gradient_scale, unwarp, place};
+  }
 
  private:
   int coarse_stride_;
-};
-
-// d(source pixel) / d(u, v) of a block's samples, for walls that face the source's camera; zeros and a share
-// of nothing where the source's gradient cannot be had.
-struct Unwarp {
-  float share[kWarpBlock];  // of the source's gradient in the mean
-  float x_by_u[kWarpBlock], x_by_v[kWarpBlock], y_by_u[kWarpBlock], y_by_v[kWarpBlock];
-
-  void Fill(const FmProblem& problem, const Eigen::Matrix3f& rotation, const WarpBlock& block) {
-    const PinholeCamera& from = problem.source->keyframe->frame->view->camera;
-    const PinholeCamera& to = problem.target->view->camera;
-    const Mask& mask = problem.source->keyframe->frame->view->mask;
-    const float xx = static_cast<float>(to.fx / from.fx);
-    const float xy = static_cast<float>(to.fx / from.fy);
-    const float yx = static_cast<float>(to.fy / from.fx);
-    const float yy = static_cast<float>(to.fy / from.fy);
-    for (int i = 0; i < block.count; ++i) {
-      const float zoom = block.depth[i] / block.z[i];
-      const float u_by_x = xx * zoom * (rotation(0, 0) - block.x[i] * rotation(2, 0));
-      const float u_by_y = xy * zoom * (rotation(0, 1) - block.x[i] * rotation(2, 1));
-      const float v_by_x = yx * zoom * (rotation(1, 0) - block.y[i] * rotation(2, 0));
-      const float v_by_y = yy * zoom * (rotation(1, 1) - block.y[i] * rotation(2, 1));
-      const float stretch = u_by_x * v_by_y - u_by_y * v_by_x;
-      const int pixel = problem.source->pixels[static_cast<size_t>(block.sample[i])];
-      const int y = pixel / mask.Width();
-      const bool known = std::abs(stretch) > static_cast<float>(kLeastStretch) &&
-                         HasNeighbours(pixel - y * mask.Width(), y, mask.Width(), mask.Height());
-      const float inverse = known ? 1.0F / stretch : 0.0F;
-      share[i] = known ? 0.5F : 0.0F;
-      x_by_u[i] = v_by_y * inverse;
-      x_by_v[i] = -u_by_y * inverse;
-      y_by_u[i] = -v_by_x * inverse;
-      y_by_v[i] = u_by_x * inverse;
-    }
-  }
-};
-
-// The source's gradient at a sample of the finest level, carried over to the target.
-struct SourceGradient {
-  const float* features = nullptr;
-  ptrdiff_t right = 0, below = 0;  // from a pixel to its neighbours
-  float rest = 1;                  // share of the target's gradient in the mean
-  float x_by_u = 0, x_by_v = 0, y_by_u = 0, y_by_v = 0;
-
-  SourceGradient() = default;
-  SourceGradient(const FastProblem& fast, const Unwarp& unwarp, int sample, int place)
-      : features(fast.Features(sample, 0)),
-        right(fast.finest_stride),
-        below(right * fast.source_width),
-        rest(1 - unwarp.share[place]) {
-    const float half = unwarp.share[place] * 0.5F * fast.levels[0].gradient_scale;
-    x_by_u = half * unwarp.x_by_u[place];
-    x_by_v = half * unwarp.x_by_v[place];
-    y_by_u = half * unwarp.y_by_u[place];
-    y_by_v = half * unwarp.y_by_v[place];
-  }
-  void MixInto(int channel, Float4& gu, Float4& gv) const {
-    const float* at = features + channel;
-    const Float4 by_x = Load4(at + right) - Load4(at - right);
-    const Float4 by_y = Load4(at + below) - Load4(at - below);
-    gu = rest * gu + x_by_u * by_x + y_by_u * by_y;
-    gv = rest * gv + x_by_v * by_x + y_by_v * by_y;
-  }
 };
 
 template <bool kExact>
@@ -188,7 +129,7 @@ void Contract(const FastProblem& fast, const Unwarp* unwarp, int sample, int pla
     if (kExact) SplatWeights(cell.WeightsByV(), level.gradient_scale, wv);
     const float* features = fast.Features(sample, l);
     const bool mixes = unwarp != nullptr && l == 0 && unwarp->share[place] > 0;
-    const SourceGradient source = mixes ? SourceGradient(fast, *unwarp, sample, place) : SourceGradient();
+    const SourceGradient source = mixes ? fast.GradientOf(sample, *unwarp, place) : SourceGradient();
 #pragma GCC unroll 4
     for (int c = 0; c < kChannels; c += 4) {
       const Float4 r = BlendTaps(taps, c, w) - level.residual_scale * Load4(features + c);
