@@ -38,7 +38,13 @@ void Print(const SurfaceRegistration& registration) {
   std::cout << line;
   std::snprintf(line, sizeof(line), "matched         %.1f %% of the surface\nscale           %.6g\n",
                 100 * registration.matched_share, registration.model_from_surface.Scale());
-  std::cout << line << "confident       " << (registration.confident ? "yes" : "no") << '\n';
+  std::cout << line;
+  if (registration.most_scale > registration.least_scale) {
+    std::snprintf(line, sizeof(line), "drift taken out %.3f to %.3f of the scale, over the surface\n",
+                  registration.least_scale, registration.most_scale);
+    std::cout << line;
+  }
+  std::cout << "confident       " << (registration.confident ? "yes" : "no") << '\n';
   for (const Constraint& constraint : registration.constraints) {
     std::snprintf(line, sizeof(line), "%-42s visible %.3f, about ±%.2f mm\n", constraint.Words().c_str(),
                   constraint.visibility, constraint.uncertainty);

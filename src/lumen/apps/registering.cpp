@@ -103,10 +103,11 @@ Json ConstraintToJson(const Constraint& constraint) {
   return entry;
 }
 
-TriangleMesh Transform(TriangleMesh mesh, const Sim3& b_from_a) {
+TriangleMesh Transform(TriangleMesh mesh, const DriftingSimilarity& b_from_a) {
+  for (size_t i = 0; i < mesh.normals.size(); ++i)
+    mesh.normals[i] =
+        (b_from_a.RotationAt(mesh.vertices[i].cast<double>()) * mesh.normals[i].cast<double>()).cast<float>();
   for (Eigen::Vector3f& vertex : mesh.vertices) vertex = (b_from_a * vertex.cast<double>()).cast<float>();
-  for (Eigen::Vector3f& normal : mesh.normals)
-    normal = (b_from_a.Rotation() * normal.cast<double>()).cast<float>();
   return mesh;
 }
 
@@ -190,6 +191,12 @@ Json RegistrationToJson(const SurfaceRegistration& registration) {
   json["residual_mean_mm"] = registration.residual_mean;
   json["residual_median_mm"] = registration.residual_median;
   json["residual_p95_mm"] = registration.residual_p95;
+  json["similarity_residual_mean_mm"] = registration.similarity_residual_mean;
+  json["drift"] = Json::MakeObject();
+  json["drift"]["per_unit"] = ToJson(registration.placement.Drift());
+  json["drift"]["centre"] = ToJson(registration.placement.Centre());
+  json["drift"]["least_scale"] = registration.least_scale;
+  json["drift"]["most_scale"] = registration.most_scale;
   json["runner_up"] = registration.runner_up;
   json["constraints"] = Json::MakeArray();
   for (const Constraint& constraint : registration.constraints)
@@ -216,10 +223,10 @@ void SaveRegistration(const fs::path& folder, const RegistrationInput& input, co
   if (registration.status != SurfaceRegistrationStatus::kRegistered) return;
   const Sim3& model_from_surface = registration.model_from_surface;
   WriteFileAtomically(folder / "transform.txt", MatrixText(model_from_surface.Matrix()));
-  const TriangleMesh registered = Transform(input.surface, model_from_surface);
+  const TriangleMesh registered = Transform(input.surface, registration.placement);
   SaveMesh(folder / "registered.ply", registered, kSpace);
   const auto residuals =
-      ComputeResiduals(input.surface, TriangleTree(model), model_from_surface, AvailableCores());
+      ComputeResiduals(input.surface, TriangleTree(model), registration.placement, AvailableCores());
   constexpr double kMostResidual = 2;  // mm
   SaveMesh(folder / "residual.ply", ColorByResidual(registered, residuals, kMostResidual), kSpace);
   if (input.frames.empty()) return;

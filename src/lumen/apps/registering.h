@@ -34,7 +34,8 @@ Sim3 LoadSimilarity(const std::filesystem::path& path);
 Sim3 LoadPairs(const std::filesystem::path& path);
 
 Json RegistrationToJson(const SurfaceRegistration& registration);
-// registration.json, and, if it is registered, transform.txt, registered.ply, residual.ply, trajectory.tum.
+// registration.json, and, if it is registered, transform.txt and trajectory.tum (by the similarity),
+// registered.ply and residual.ply (the drift of the surface's scale taken out).
 void SaveRegistration(const std::filesystem::path& folder, const RegistrationInput& input,
                       const TriangleMesh& model, const SurfaceRegistration& registration);
 // Yellow is far, dark is near; what is farther than `most` is grey.

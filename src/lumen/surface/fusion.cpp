@@ -76,7 +76,7 @@ FusionResult FuseViews(const ViewList& views, const FusionOptions& options, int 
     if (progress) progress(i + 1);
   }
   result.memory_bytes = volume.MemoryBytes();
-  result.mesh = RemoveSpecks(volume.ExtractMesh(options.least_weight), options.least_part);
+  result.mesh = RemoveSpecks(volume.ExtractMesh(options.least_weight, scale->depth), options.least_part);
   if (!result.mesh.triangles.empty()) result.status = FusionStatus::kOk;
   return result;
 }

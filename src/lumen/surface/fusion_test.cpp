@@ -71,7 +71,7 @@ TEST(TsdfVolume, AVoxelBesideTheLensIsNotReadFromThePicture) {
     DepthView view{kCamera, Rigid3(Eigen::Quaterniond::Identity(), Vector3d(0.2, 0.1, z)),
                    DepthImage(kWidth, kHeight, 1, 3), RgbImage()};
     volume.Integrate(view, {.reference_depth = 3}, 1);
-    for (const auto& vertex : volume.ExtractMesh(0.01).vertices) EXPECT_NEAR(vertex.z(), z + 3, 0.1);
+    for (const auto& vertex : volume.ExtractMesh(0.01, 1).vertices) EXPECT_NEAR(vertex.z(), z + 3, 0.1);
   }
 }
 

@@ -11,42 +11,38 @@ using Eigen::Vector3d;
 
 namespace {
 
-using Matrix37d = Eigen::Matrix<double, 3, 7>;
+// The unknowns are (v, w, log s) about the surface's centre, and the drift where it is asked for.
+constexpr int kSimilarity = 7, kDrifting = 10;
 
+template <int N>
 struct Step {
-  Matrix7d information = Matrix7d::Zero();
-  Vector7d gradient = Vector7d::Zero();
+  Eigen::Matrix<double, N, N> information = Eigen::Matrix<double, N, N>::Zero();
+  Eigen::Matrix<double, N, 1> gradient = Eigen::Matrix<double, N, 1>::Zero();
   double matched = 0, cost = 0, weight = 0;
+  double squared = 0;  // distance across the wall, of the matches as far as they are believed
 };
 
-// The surface's centre in the model's frame: motions about it are least entangled.
-Vector3d CentreOf(const SurfacePoints& surface, const Sim3& model_from_surface) {
-  Vector3d sum = Vector3d::Zero();
-  for (const Vector3d& p : surface.points) sum += p;
-  return model_from_surface * (sum / static_cast<double>(surface.Size()));
-}
-
-// First-order motion of a point by (v, w, log s) about the centre.
-Matrix37d PointJacobian(const Vector3d& from_centre) {
-  Matrix37d jacobian;
-  jacobian.leftCols<3>().setIdentity();
-  jacobian.middleCols<3>(3) = -Hat(from_centre);
-  jacobian.col(6) = from_centre;
-  return jacobian;
-}
-
 struct Linearisation {
-  Sim3 model_from_surface;
-  Vector3d centre;
+  DriftingSimilarity model_from_surface;
+  Vector3d centre;  // in the model's frame: motions about it are least entangled
   double reach;
 };
 
+Vector3d CentreOf(const SurfacePoints& surface) {
+  Vector3d sum = Vector3d::Zero();
+  for (const Vector3d& p : surface.points) sum += p;
+  return sum / static_cast<double>(surface.Size());
+}
+
+template <int N>
 void AddPoint(const SurfacePoints& surface, size_t i, const TriangleTree& model, const Linearisation& at,
-              const IcpOptions& options, Step& step) {
+              const IcpOptions& options, Step<N>& step) {
+  using Jacobian = Eigen::Matrix<double, 3, N>;
   const double weight = surface.weights[i];
   step.weight += weight;
-  const Vector3d p = at.model_from_surface * surface.points[i];
-  const Vector3d n = at.model_from_surface.Rotation() * surface.normals[i];
+  const Vector3d& x = surface.points[i];
+  const Vector3d p = at.model_from_surface * x;
+  const Vector3d n = at.model_from_surface.RotationAt(x) * surface.normals[i];
   const double reach_squared = at.reach * at.reach;
   const auto hit = model.FindLikeliest(p, n, 0.5 * reach_squared, at.reach);
   if (!hit) {
@@ -60,19 +56,28 @@ void AddPoint(const SurfacePoints& surface, size_t i, const TriangleTree& model,
   const double along = 1 / (options.along_wall * options.along_wall);
   const Matrix3d across = hit->normal * hit->normal.transpose();
   const Matrix3d certainty = across + along * (Matrix3d::Identity() - across);
-  const Matrix37d by_position = PointJacobian(p - at.centre);
-  step.information += trust * by_position.transpose() * certainty * by_position;
-  step.gradient += trust * by_position.transpose() * (certainty * (p - hit->point));
+  step.squared += trust * std::pow(hit->normal.dot(p - hit->point), 2);
+  Jacobian by_position;
+  by_position.template leftCols<3>().setIdentity();
+  by_position.template middleCols<3>(3) = -Hat(p - at.centre);
+  by_position.col(6) = p - at.centre;
   const double arm = options.normal_arm * at.reach;
-  Matrix37d by_normal = Matrix37d::Zero();
-  by_normal.middleCols<3>(3) = -Hat(n);
-  step.information += trust * arm * arm * by_normal.transpose() * by_normal;
-  step.gradient += trust * arm * arm * by_normal.transpose() * (n - hit->normal);
+  Jacobian by_normal = Jacobian::Zero();
+  by_normal.template middleCols<3>(3) = -Hat(n);
+  if constexpr (N == kDrifting) {
+    by_position.template rightCols<3>() = at.model_from_surface.PointByDrift(x);
+    by_normal.template rightCols<3>() = -Hat(n) * at.model_from_surface.TurnByDrift(x);
+  }
+  step.information += trust * (by_position.transpose() * certainty * by_position +
+                               arm * arm * by_normal.transpose() * by_normal);
+  step.gradient += trust * (by_position.transpose() * (certainty * (p - hit->point)) +
+                            arm * arm * by_normal.transpose() * (n - hit->normal));
 }
 
-Step Linearise(const SurfacePoints& surface, const TriangleTree& model, const Linearisation& at,
-               const IcpOptions& options) {
-  Step step;
+template <int N>
+Step<N> Linearise(const SurfacePoints& surface, const TriangleTree& model, const Linearisation& at,
+                  const IcpOptions& options) {
+  Step<N> step;
   for (size_t i = 0; i < surface.Size(); ++i) AddPoint(surface, i, model, at, options, step);
   return step;
 }
@@ -82,48 +87,73 @@ Sim3 MoveAbout(const Vector3d& centre, const Vector7d& tangent) {
   return to * Sim3::Exp(tangent) * to.Inverse();
 }
 
-// One Gauss–Newton step; how far it moved, relative to the reach, is returned.
-double Iterate(const SurfacePoints& surface, const TriangleTree& model, double reach,
-               const IcpOptions& options, Sim3& model_from_surface) {
-  const Linearisation at{model_from_surface, CentreOf(surface, model_from_surface), reach};
-  Step step = Linearise(surface, model, at, options);
+// One Gauss–Newton step; how far it moved, relative to the reach, is returned. `radius`: of the surface, in
+// its own unit.
+template <int N>
+double Iterate(const SurfacePoints& surface, const TriangleTree& model, double reach, double radius,
+               const IcpOptions& options, DriftingSimilarity& model_from_surface) {
+  const Vector3d& centre = model_from_surface.Centre();
+  const Linearisation at{model_from_surface, model_from_surface * centre, reach};
+  Step<N> step = Linearise<N>(surface, model, at, options);
   if (!(step.matched > 0)) return 0;
   const double point_scale = step.information(0, 0) + step.information(1, 1) + step.information(2, 2);
-  const double turn_scale = step.information.diagonal().tail<4>().sum();
-  step.information.diagonal().head<3>().array() += 1e-4 * point_scale;
-  step.information.diagonal().tail<4>().array() += 1e-4 * turn_scale;
-  Vector7d tangent = -step.information.ldlt().solve(step.gradient);
+  const double turn_scale = step.information.diagonal().template segment<4>(3).sum();
+  step.information.diagonal().template head<3>().array() += 1e-4 * point_scale;
+  step.information.diagonal().template segment<4>(3).array() += 1e-4 * turn_scale;
+  if constexpr (N == kDrifting) {
+    // Drift is expected, but not much: it must pay in as many independent things as the surface tells.
+    const double certainty = step.squared / kIndependentPoints * std::pow(radius / options.drift, 2);
+    step.information.diagonal().template tail<3>().array() += certainty + 1e-12 * point_scale;
+    step.gradient.template tail<3>() += certainty * model_from_surface.Drift();
+  }
+  Eigen::Matrix<double, N, 1> tangent = -step.information.ldlt().solve(step.gradient);
   if (!tangent.allFinite()) return 0;
-  const double scale = model_from_surface.Scale();
-  tangent[6] = std::clamp(tangent[6], std::log(options.least_scale / scale + 1e-12),
-                          std::log(options.most_scale / scale));
+  const Sim3& similarity = model_from_surface.AtCentre();
+  tangent[6] = std::clamp(tangent[6], std::log(options.least_scale / similarity.Scale() + 1e-12),
+                          std::log(options.most_scale / similarity.Scale()));
+  Vector3d drift = Vector3d::Zero();
+  if constexpr (N == kDrifting) drift = tangent.template tail<3>();
   // No step may throw the surface about: matches tell of what is near only.
-  const double largest = std::max({tangent.head<3>().norm() / (2 * reach), tangent.segment<3>(3).norm() / 0.3,
-                                   std::abs(tangent[6]) / 0.2});
-  if (largest > 1) tangent /= largest;
-  model_from_surface = MoveAbout(at.centre, tangent) * model_from_surface;
+  const double largest =
+      std::max({tangent.template head<3>().norm() / (2 * reach), tangent.template segment<3>(3).norm() / 0.3,
+                std::abs(tangent[6]) / 0.2, radius * drift.norm() / 0.1});
+  if (largest > 1) {
+    tangent /= largest;
+    drift /= largest;
+  }
+  model_from_surface = DriftingSimilarity(MoveAbout(at.centre, tangent.template head<7>()) * similarity,
+                                          centre, model_from_surface.Drift() + drift);
   const double size = std::sqrt(turn_scale / std::max(point_scale, 1e-12));
-  return (tangent.head<3>().norm() + size * tangent.tail<4>().norm()) / reach;
+  return (tangent.template head<3>().norm() +
+          size * (tangent.template segment<4>(3).norm() + radius * drift.norm())) /
+         reach;
 }
 
 }  // namespace
 
 IcpResult ScoreSimilarity(const SurfacePoints& surface, const TriangleTree& model,
-                          const Sim3& model_from_surface, double reach) {
-  const Linearisation at{model_from_surface, CentreOf(surface, model_from_surface), reach};
-  const Step step = Linearise(surface, model, at, {});
+                          const DriftingSimilarity& model_from_surface, double reach) {
+  const Linearisation at{model_from_surface, Vector3d::Zero(), reach};
+  const auto step = Linearise<kSimilarity>(surface, model, at, {});
   return {model_from_surface, step.matched / std::max(step.weight, 1e-12),
           step.cost / std::max(step.weight, 1e-12)};
 }
 
-IcpResult RefineSimilarity(const SurfacePoints& surface, const TriangleTree& model, const Sim3& start,
-                           const IcpOptions& options) {
-  Sim3 model_from_surface = start;
+IcpResult RefineSimilarity(const SurfacePoints& surface, const TriangleTree& model,
+                           const DriftingSimilarity& start, const IcpOptions& options) {
+  const Vector3d centre = CentreOf(surface);
+  double radius = 0;
+  for (const Vector3d& p : surface.points) radius += (p - centre).squaredNorm();
+  radius = std::sqrt(radius / static_cast<double>(surface.Size()));
+  // About the surface's own centre; a start that drifts already keeps its.
+  DriftingSimilarity model_from_surface =
+      start.Drift().isZero() ? DriftingSimilarity(start.AtCentre(), centre, Vector3d::Zero()) : start;
+  const auto iterate = options.drift > 0 ? Iterate<kDrifting> : Iterate<kSimilarity>;
   double reach = options.first_reach;
   while (true) {
     const bool last = reach <= options.last_reach;
     for (int i = 0; i < (last ? options.last_iterations : options.iterations); ++i)
-      if (Iterate(surface, model, reach, options, model_from_surface) < 1e-4) break;
+      if (iterate(surface, model, reach, radius, options, model_from_surface) < 1e-4) break;
     if (last) break;
     reach = std::max(options.last_reach, reach * options.reach_factor);
   }

@@ -2,9 +2,10 @@
 // most-likely- point methods: each point is matched with the place that explains its position and its normal
 // best; the similarity then minimises both, with noise that is small across the wall and large along it. A
 // match is believed less the dearer it is and not at all beyond the reach, which shrinks from level to level.
+// The similarity's scale may drift over the surface, as a monocular map's does.
 #pragma once
 
-#include "lumen/geometry/sim3.h"
+#include "lumen/geometry/drifting_similarity.h"
 #include "lumen/surface/mesh_tools.h"
 #include "lumen/surface/triangle_tree.h"
 
@@ -19,18 +20,22 @@ struct IcpOptions {
   double along_wall = 4;    // noise along the wall, in units of the noise across it
   double normal_arm = 0.5;  // a wrong normal counts as a wrong position this far out, in reaches
   double least_scale = 0, most_scale = 1e9;
+  double drift = 0;  // expected change of log scale over the surface's radius; 0: the scale is one
 };
 
+// Neighbouring points err alike: a surface tells about this many things independently.
+constexpr double kIndependentPoints = 40;
+
 struct IcpResult {
-  Sim3 model_from_surface;
+  DriftingSimilarity model_from_surface;
   double matched = 0;  // share of the weight whose match lies within the last reach
   double cost = 0;     // mean robust cost in squared reaches, unmatched points counting 1
 };
 
-IcpResult RefineSimilarity(const SurfacePoints& surface, const TriangleTree& model, const Sim3& start,
-                           const IcpOptions& options);
+IcpResult RefineSimilarity(const SurfacePoints& surface, const TriangleTree& model,
+                           const DriftingSimilarity& start, const IcpOptions& options);
 // How well a similarity explains the points, at that reach.
 IcpResult ScoreSimilarity(const SurfacePoints& surface, const TriangleTree& model,
-                          const Sim3& model_from_surface, double reach);
+                          const DriftingSimilarity& model_from_surface, double reach);
 
 }  // namespace lumen

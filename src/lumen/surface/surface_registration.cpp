@@ -8,6 +8,7 @@
 
 #include "lumen/base/parallel.h"
 #include "lumen/base/text.h"
+#include "lumen/geometry/alignment.h"
 #include "lumen/surface/similarity_icp.h"
 
 namespace lumen {
@@ -31,6 +32,10 @@ void SurfaceRegistrationOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("guess_scale", guess_scale, {.min = 1, .help = "factor by which a guess may be off"});
   visitor.Field("least_scale", least_scale, {.min = 0, .help = "smallest scale; 0: by the extents"});
   visitor.Field("most_scale", most_scale, {.min = 0, .help = "largest scale; 0: by the extents"});
+  visitor.Field("drift", drift,
+                {.min = 0,
+                 .max = 1,
+                 .help = "expected change of log scale over the surface's radius; 0: the scale is one"});
 }
 
 std::string Constraint::Words() const {
@@ -46,7 +51,7 @@ std::string Constraint::Words() const {
 }
 
 std::vector<double> ComputeResiduals(const TriangleMesh& surface, const TriangleTree& model,
-                                     const Sim3& model_from_surface, int threads) {
+                                     const DriftingSimilarity& model_from_surface, int threads) {
   std::vector<double> residuals(surface.vertices.size());
   ParallelChunks(static_cast<int64_t>(residuals.size()), 256, threads, [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
@@ -59,16 +64,14 @@ std::vector<double> ComputeResiduals(const TriangleMesh& surface, const Triangle
 }
 
 std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,
-                                           const Sim3& model_from_surface, double reach) {
-  // Neighbouring points err alike: the surface tells about this many things independently.
-  constexpr double kIndependent = 40;
+                                           const DriftingSimilarity& model_from_surface, double reach) {
   const Vector3d centre = model_from_surface * ComputeCentre(surface);
-  const double radius = model_from_surface.Scale() * ComputeRadius(surface);
+  const double radius = model_from_surface.AtCentre().Scale() * ComputeRadius(surface);
   Matrix7d information = Matrix7d::Zero();
   double weight = 0, squared = 0;
   for (size_t i = 0; i < surface.Size(); ++i) {
     const Vector3d p = model_from_surface * surface.points[i];
-    const Vector3d n = model_from_surface.Rotation() * surface.normals[i];
+    const Vector3d n = model_from_surface.RotationAt(surface.points[i]) * surface.normals[i];
     const auto hit = model.FindLikeliest(p, n, 0.5 * reach * reach, reach);
     if (!hit) continue;
     const Vector3d arm = (p - centre) / radius;
@@ -86,7 +89,7 @@ std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const T
     Constraint constraint{motion.head<3>(), motion.segment<3>(3), motion[6]};
     constraint.visibility = std::sqrt(std::max(0.0, solver.eigenvalues()[i]));
     constraint.uncertainty =
-        std::sqrt(squared / weight / kIndependent) / std::max(constraint.visibility, 1e-6);
+        std::sqrt(squared / weight / kIndependentPoints) / std::max(constraint.visibility, 1e-6);
     constraints.push_back(constraint);
   }
   return constraints;
@@ -139,8 +142,8 @@ class Registrar {
     if (answers.size() > kFine) answers.resize(kFine);
     ParallelFor(static_cast<int64_t>(answers.size()), threads_, [&](int64_t i) {
       Answer& answer = answers[static_cast<size_t>(i)];
-      const Sim3& start = answer.fit.model_from_surface;
-      answer.fit = RefineSimilarity(middle_, tree_, start, Reaches(start, 0.08, kLastReach));
+      const Sim3 start = answer.fit.model_from_surface.AtCentre();
+      answer.fit = Settle(middle_, start, Reaches(start, 0.08, kLastReach));
       answer.fit.cost =
           ScoreSimilarity(middle_, tree_, answer.fit.model_from_surface, 0.06 * radius_ * start.Scale()).cost;
     });
@@ -149,9 +152,10 @@ class Registrar {
   }
 
   // The last word, with all points.
-  Sim3 Finish(const Sim3& start) const {
-    IcpOptions icp = Reaches(start, kLastReach, kLastReach);
+  DriftingSimilarity Finish(const DriftingSimilarity& start) const {
+    IcpOptions icp = Reaches(start.AtCentre(), kLastReach, kLastReach);
     icp.last_iterations = kLastIterations;
+    icp.drift = options_.drift;
     return RefineSimilarity(fine_, tree_, start, icp).model_from_surface;
   }
 
@@ -162,6 +166,20 @@ class Registrar {
   // Short of this a surface that is bent a little is fitted where it happens to lie best, and not as a whole.
   static constexpr double kLastReach = 0.045;
   static constexpr int kLastIterations = 100;  // along a tube steps are short
+  static constexpr double kDriftReach = 0.09;  // a surface that drifts lies farther off where it drifts most
+  static constexpr int kDriftIterations = 20;
+
+  // A similarity first, then what the scale drifts: the other way round a surface would be bent to fit where
+  // it does not belong.
+  IcpResult Settle(const SurfacePoints& points, const Sim3& start, const IcpOptions& options) const {
+    const IcpResult fit = RefineSimilarity(points, tree_, start, options);
+    if (!(options_.drift > 0)) return fit;
+    IcpOptions drifting = Reaches(fit.model_from_surface.AtCentre(), kDriftReach, kLastReach);
+    drifting.drift = options_.drift;
+    drifting.iterations = kDriftIterations;
+    drifting.last_iterations = kLastIterations;
+    return RefineSimilarity(points, tree_, fit.model_from_surface, drifting);
+  }
 
   // Reaches in the surface's radius; the scale stays near the start's.
   IcpOptions Reaches(const Sim3& start, double first, double last) const {
@@ -191,7 +209,7 @@ class Registrar {
     std::vector<Answer> distinct;
     for (const Answer& answer : answers) {
       const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const Answer& other) {
-        return Same(answer.fit.model_from_surface, other.fit.model_from_surface, width);
+        return Same(answer.fit.model_from_surface.AtCentre(), other.fit.model_from_surface.AtCentre(), width);
       });
       if (!known) distinct.push_back(answer);
     }
@@ -205,23 +223,58 @@ class Registrar {
   double radius_;
 };
 
-void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegistration& result) {
+struct Residuals {
+  double mean = 0, median = 0, p95 = 0, matched_share = 0;
+};
+
+Residuals MeasureResiduals(const Registrar& registrar, const DriftingSimilarity& model_from_surface,
+                           double match_distance) {
+  Residuals result;
   std::vector<double> matched;
   const SurfacePoints& points = registrar.Fine();
   constexpr double kLeastCosine = 0.5;
+  double share = 0, whole = 0;
   for (size_t i = 0; i < points.Size(); ++i) {
-    const auto hit =
-        registrar.Tree().FindNearest(result.model_from_surface * points.points[i], match_distance);
-    if (hit && hit->normal.dot(result.model_from_surface.Rotation() * points.normals[i]) > kLeastCosine)
-      matched.push_back(std::sqrt(hit->cost));
+    whole += points.weights[i];
+    const auto hit = registrar.Tree().FindNearest(model_from_surface * points.points[i], match_distance);
+    const Vector3d normal = model_from_surface.RotationAt(points.points[i]) * points.normals[i];
+    if (!hit || hit->normal.dot(normal) <= kLeastCosine) continue;
+    matched.push_back(std::sqrt(hit->cost));
+    share += points.weights[i];
   }
-  result.matched_share = static_cast<double>(matched.size()) / static_cast<double>(points.Size());
-  if (matched.empty()) return;
+  result.matched_share = share / std::max(whole, 1e-12);
+  if (matched.empty()) return result;
   std::sort(matched.begin(), matched.end());
-  for (const double residual : matched)
-    result.residual_mean += residual / static_cast<double>(matched.size());
-  result.residual_median = matched[matched.size() / 2];
-  result.residual_p95 = matched[matched.size() * 95 / 100];
+  for (const double residual : matched) result.mean += residual / static_cast<double>(matched.size());
+  result.median = matched[matched.size() / 2];
+  result.p95 = matched[matched.size() * 95 / 100];
+  return result;
+}
+
+void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegistration& result) {
+  const Residuals placed = MeasureResiduals(registrar, result.placement, match_distance);
+  result.residual_mean = placed.mean;
+  result.residual_median = placed.median;
+  result.residual_p95 = placed.p95;
+  result.matched_share = placed.matched_share;
+  result.similarity_residual_mean =
+      MeasureResiduals(registrar, result.model_from_surface, match_distance).mean;
+}
+
+// The similarity nearest to the placement, and how far the scale leaves its own.
+void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
+  std::vector<Vector3d> placed;
+  placed.reserve(points.Size());
+  double least = std::numeric_limits<double>::max(), most = 0;
+  for (const Vector3d& x : points.points) {
+    placed.push_back(result.placement * x);
+    least = std::min(least, result.placement.ScaleAt(x));
+    most = std::max(most, result.placement.ScaleAt(x));
+  }
+  result.model_from_surface =
+      EstimateAlignment(points.points, placed, {}, points.weights).value_or(result.placement.AtCentre());
+  result.least_scale = least / result.model_from_surface.Scale();
+  result.most_scale = most / result.model_from_surface.Scale();
 }
 
 // From nothing, an answer that is no better than another is none.
@@ -260,7 +313,8 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
     return result;
   }
   const Answer& best = answers.front();
-  result.model_from_surface = registrar.Finish(best.fit.model_from_surface);
+  result.placement = registrar.Finish(best.fit.model_from_surface);
+  AddSimilarity(registrar.Fine(), result);
   constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
   if (answers.size() > 1) result.runner_up = answers[1].fit.cost / std::max(best.fit.cost, 1e-3);
   result.ambiguous = result.runner_up > 0 && result.runner_up < kClearlyWorse;
@@ -269,8 +323,7 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   const double match_distance = std::min(options.match_distance, kMatchShare * radius);
   AddResiduals(registrar, match_distance, result);
   const double reach = 0.06 * radius;
-  result.constraints =
-      ComputeConstraints(registrar.Fine(), registrar.Tree(), result.model_from_surface, reach);
+  result.constraints = ComputeConstraints(registrar.Fine(), registrar.Tree(), result.placement, reach);
   Judge(options, guess.has_value(), match_distance, result);
   return result;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lumen/base/config.h"
+#include "lumen/geometry/drifting_similarity.h"
 #include "lumen/surface/global_start.h"
 #include "lumen/surface/triangle_tree.h"
 
@@ -20,6 +21,7 @@ struct SurfaceRegistrationOptions {
   double least_visible = 0.03;  // see Constraint; below it a motion is free
   double guess_degrees = 20, guess_distance = 15, guess_scale = 1.35;
   double least_scale = 0, most_scale = 0;  // 0: by the two extents
+  double drift = 0.08;  // how much a map's scale is expected to drift over its radius; 0: it does not
 
   void Describe(ConfigVisitor& visitor);
 };
@@ -41,9 +43,15 @@ struct Constraint {
 
 struct SurfaceRegistration {
   SurfaceRegistrationStatus status = SurfaceRegistrationStatus::kTooSmall;
+  // The surface's place. A monocular map's scale drifts along the path, which a similarity that must fit the
+  // whole surface pays for by sliding; so the drift that the model shows is taken out. The similarity is the
+  // one nearest to that, and the one for cameras.
+  DriftingSimilarity placement;
   Sim3 model_from_surface;
-  double residual_mean = 0, residual_median = 0, residual_p95 = 0;  // of the matched points
-  double matched_share = 0;
+  double least_scale = 0, most_scale = 0;  // of the placement over the surface, relative to the similarity's
+  double residual_mean = 0, residual_median = 0, residual_p95 = 0;  // of the matched points, at `placement`
+  double similarity_residual_mean = 0;  // at `model_from_surface`, the drift left in
+  double matched_share = 0;             // of the surface as far as it is trusted (attribute "confidence")
   double runner_up = 0;  // cost of the best other answer relative to this one's; 0: there was none
   bool ambiguous = false;
   bool confident = false;
@@ -59,10 +67,10 @@ SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleM
 
 // Distance of every vertex, once registered, from the model.
 std::vector<double> ComputeResiduals(const TriangleMesh& surface, const TriangleTree& model,
-                                     const Sim3& model_from_surface, int threads);
+                                     const DriftingSimilarity& model_from_surface, int threads);
 
 // The seven motions at a solution.
 std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,
-                                           const Sim3& model_from_surface, double reach);
+                                           const DriftingSimilarity& model_from_surface, double reach);
 
 }  // namespace lumen

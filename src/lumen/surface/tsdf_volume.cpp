@@ -188,6 +188,7 @@ void TsdfVolume::UpdateVoxel(const PreparedView& view, const Vector3f& x_in_came
   voxel.distance += share * (std::min(distance, 1.0F) - voxel.distance);
   for (int c = 0; c < 3 && !view.color.Empty(); ++c)
     voxel.color[c] += share * (static_cast<float>(view.color(x, y, c)) - voxel.color[c]);
+  voxel.depth += share * (z - voxel.depth);
   voxel.weight = total;
   voxel.views += 1;
 }
@@ -217,8 +218,11 @@ struct TsdfVolume::Extraction {
   SurfaceNet net;
   std::vector<SurfaceNet::Corners> corners;
   TriangleMesh mesh;
+  float reference_depth;
 
-  Extraction() { mesh.attributes = {{"confidence", {}}, {"observations", {}}}; }
+  explicit Extraction(double reference) : reference_depth(static_cast<float>(reference)) {
+    mesh.attributes = {{"confidence", {}}, {"observations", {}}};
+  }
 
   void AddCell(const Vector3i& cell, const std::array<const Voxel*, 8>& voxels) {
     SurfaceNet::Corners values;
@@ -228,12 +232,14 @@ struct TsdfVolume::Extraction {
     Voxel mean;
     for (const Voxel* voxel : voxels) {
       mean.weight += voxel->weight / 8;
+      mean.depth += voxel->depth / 8;
       mean.views = std::max(mean.views, voxel->views);
       for (int c = 0; c < 3; ++c) mean.color[c] += voxel->color[c] / 8;
     }
     const auto channel = [&](int c) { return static_cast<uint8_t>(mean.color[c] + 0.5F); };
     mesh.colors.push_back({channel(0), channel(1), channel(2)});
-    mesh.attributes[0].values.push_back(mean.weight / (mean.weight + 1));
+    const float far = mean.depth / reference_depth;
+    mesh.attributes[0].values.push_back(mean.weight / (mean.weight + 1) / (1 + far * far));
     mesh.attributes[1].values.push_back(mean.views);
   }
 
@@ -272,10 +278,10 @@ void TsdfVolume::ExtractBlock(const Block& block, const Vector3i& low, double le
   }
 }
 
-TriangleMesh TsdfVolume::ExtractMesh(double least_weight) const {
+TriangleMesh TsdfVolume::ExtractMesh(double least_weight, double reference_depth) const {
   Vector3i low = Vector3i::Constant(1 << 20);
   for (const auto& block : blocks_) low = low.cwiseMin(block->index);
-  Extraction extraction;
+  Extraction extraction(reference_depth);
   for (const auto& block : blocks_) ExtractBlock(*block, low, least_weight, extraction);
   return extraction.Finish(low * kBlock, voxel_);
 }

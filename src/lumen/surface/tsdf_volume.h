@@ -38,9 +38,10 @@ class TsdfVolume {
   void Integrate(const DepthView& view, const PixelWeightOptions& options, int threads);
   size_t BlockCount() const { return blocks_.size(); }
   size_t MemoryBytes() const { return blocks_.size() * sizeof(Block); }
-  // Facing the cameras; normals, colours and the attributes "confidence" (0 … 1: the share w / (w + 1) of the
-  // weight w) and "observations" (views that saw it).
-  TriangleMesh ExtractMesh(double least_weight) const;
+  // Facing the cameras; normals, colours and the attributes "confidence" (0 … 1: w / (w + 1) of the weight w,
+  // and less the farther away the views were: depth errs in proportion) and "observations" (views that saw
+  // it).
+  TriangleMesh ExtractMesh(double least_weight, double reference_depth) const;
 
  private:
   struct Voxel {
@@ -48,6 +49,7 @@ class TsdfVolume {
     float weight = 0;
     float color[3] = {};
     float views = 0;
+    float depth = 0;  // from which it was seen, mean
   };
   struct Block {
     Eigen::Vector3i index;

@@ -1,0 +1,47 @@
+#include "lumen/geometry/drifting_similarity.h"
+
+namespace lumen {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+Vector3d DriftingSimilarity::Bend(const Vector3d& x) const {
+  const Vector3d y = x - centre_;
+  const double squared = y.squaredNorm();
+  return (y - half_ * squared) / (1 - 2 * half_.dot(y) + half_.squaredNorm() * squared);
+}
+
+// K is an inversion, a move by −b and an inversion again; each inversion mirrors.
+Matrix3d DriftingSimilarity::RotationAt(const Vector3d& x) const {
+  const Matrix3d outer = similarity_.Rotation().toRotationMatrix();
+  const Vector3d y = x - centre_;
+  const double squared = y.squaredNorm();
+  const Vector3d inner = y - half_ * squared;
+  if (!(inner.squaredNorm() > 0)) return outer;  // at the centre itself
+  const auto mirror = [](const Vector3d& v) -> Matrix3d {
+    return Matrix3d::Identity() - 2 / v.squaredNorm() * v * v.transpose();
+  };
+  return outer * mirror(inner) * mirror(y);
+}
+
+double DriftingSimilarity::ScaleAt(const Vector3d& x) const {
+  const Vector3d y = x - centre_;
+  return similarity_.Scale() / (1 - 2 * half_.dot(y) + half_.squaredNorm() * y.squaredNorm());
+}
+
+Rigid3 DriftingSimilarity::TransformPose(const Rigid3& world_from_camera) const {
+  const Vector3d& x = world_from_camera.Translation();
+  return Rigid3(Eigen::Quaterniond(RotationAt(x) * world_from_camera.RotationMatrix()), *this * x);
+}
+
+Matrix3d DriftingSimilarity::PointByDrift(const Vector3d& x) const {
+  const Vector3d y = Bend(x);
+  return similarity_.Scale() * similarity_.Rotation().toRotationMatrix() *
+         (y * y.transpose() - 0.5 * y.squaredNorm() * Matrix3d::Identity());
+}
+
+Matrix3d DriftingSimilarity::TurnByDrift(const Vector3d& x) const {
+  return similarity_.Rotation().toRotationMatrix() * -Hat(Bend(x));
+}
+
+}  // namespace lumen
