@@ -111,6 +111,7 @@ void CollectOutcomes(const std::vector<MapOutcome>& outcomes, GradedDepth& grade
       continue;
     }
     grade.by_frame.Add(outcome.grade->by_frame);
+    grade.frame_scales.push_back(outcome.grade->frame_scale);
     if (outcome.grade->by_trajectory) grade.by_trajectory.Add(*outcome.grade->by_trajectory);
     graded.maps.push_back(*outcome.grade);
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lumen/base/error.h"
+#include "lumen/eval/statistics.h"
 
 namespace lumen {
 
@@ -21,6 +22,18 @@ void AddScores(const DepthMean& mean, const char* scaling, const std::string& re
   const DepthScores scores = mean.Mean();
   grades.Set(StrCat("ard_", scaling), scores.ard);
   for (size_t k = 0; k < kDepthThresholds.size(); ++k) grades.Set(ThresholdKey(k, scaling), scores.within[k]);
+}
+
+// How far the maps' scale wanders along the path: the standard deviation of its logarithm.
+void AddScaleSpread(const DepthGrade& depth, Grades& grades) {
+  if (depth.frame_scales.size() < 2) {
+    grades.SetAbsent("depth_scale_spread",
+                     depth.reason.empty() ? "fewer than two depth maps were graded" : depth.reason);
+    return;
+  }
+  std::vector<double> logs;
+  for (const double scale : depth.frame_scales) logs.push_back(std::log(scale));
+  grades.Set("depth_scale_spread", StandardDeviation(logs));
 }
 
 bool IsCount(const std::string& key) {
@@ -47,6 +60,7 @@ const std::vector<MetricInfo>& AllMetrics() {
       {"own_rot_deg", "own rot", "°", false, 1},
       {"ate_percent", "ATE of path", "%", false, 2},
       {"drift_percent", "drift", "%", false, 1},
+      {"depth_scale_spread", "depth scale spread", "", false, 3},
       {"placed_percent", "frames placed", "%", true, 1},
       {"frames_total", "frames", "count", true, 0},
       {"frames_placed", "frames placed", "count", true, 0},
@@ -159,6 +173,7 @@ void AddTrajectoryGrades(const TrajectoryErrors& errors, Grades& grades) {
 void AddDepthGrades(const DepthGrade& depth, Grades& grades) {
   AddScores(depth.by_trajectory, "traj", depth.reason.empty() ? depth.traj_reason : depth.reason, grades);
   AddScores(depth.by_frame, "frame", depth.reason, grades);
+  AddScaleSpread(depth, grades);
   grades.Set("depth_maps", static_cast<double>(depth.by_frame.Maps()));
   if (depth.skipped > 0) grades.Set("depth_maps_skipped", static_cast<double>(depth.skipped));
 }

@@ -48,9 +48,10 @@ class Grades {
 // What is known of the depth maps: means in the two scalings, and how many were left out.
 struct DepthGrade {
   DepthMean by_trajectory, by_frame;
-  int64_t skipped = 0;      // fewer than kLeastValidPixels to compare
-  std::string reason;       // why none was graded at all; empty if any was
-  std::string traj_reason;  // why none was graded in the trajectory's scale
+  std::vector<double> frame_scales;  // of the maps in by_frame: median of truth / estimate
+  int64_t skipped = 0;               // fewer than kLeastValidPixels to compare
+  std::string reason;                // why none was graded at all; empty if any was
+  std::string traj_reason;           // why none was graded in the trajectory's scale
 };
 
 // Trajectory's part and depth's part of the grades, or the reasons for their absence.
