@@ -145,7 +145,7 @@ Rigid3 DrawStart(const Subject& subject, const StudyFrame& source, const Rigid3&
     const Eigen::Vector3d axis = RandomDirection(random);
     Vector6d step;
     step << length * direction, angle * axis;
-    const Rigid3 start = truth.Retract(step);
+    Rigid3 start = truth.Retract(step);
     if (OverlapAt(subject, source, start) >= options.min_start_overlap) return start;
   }
   return truth;
@@ -219,6 +219,7 @@ std::vector<FramePair> ChoosePairs(const Subject& subject, const PriorStudyOptio
 // that hardly do are not.
 double PlaceAuc(const Subject& subject, const std::vector<StudyFrame>& frames, const Vocabulary& vocabulary) {
   std::vector<BagOfWords> bags;
+  bags.reserve(frames.size());
   for (const StudyFrame& frame : frames)
     bags.push_back(
         vocabulary.Describe(frame.keyframe->frame->features.descriptors, subject.GetView().eroded_mask));

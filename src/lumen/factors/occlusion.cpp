@@ -1,5 +1,7 @@
 #include "lumen/factors/occlusion.h"
 
+#include <cmath>
+
 #include "lumen/factors/warp.h"
 
 namespace lumen {
@@ -17,7 +19,7 @@ HiddenSamples FindHidden(const KeyframeSamples& source, const KeyframeState& sou
     if (!point) continue;
     const auto uv = target.camera.Project(point->x_in_target);
     if (!uv || !IsContent(target.mask, *uv)) continue;
-    const double wall = seen(static_cast<int>(uv->x() + 0.5), static_cast<int>(uv->y() + 0.5));
+    const double wall = seen(static_cast<int>(std::lround(uv->x())), static_cast<int>(std::lround(uv->y())));
     hidden[i] = wall > 0 && point->x_in_target.z() > (1 + margin) * wall;
   }
   return hidden;

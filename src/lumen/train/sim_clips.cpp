@@ -15,6 +15,10 @@ namespace {
 // The narrow, cluttered nose is the hardest organ and the paper's own: it comes twice as often.
 constexpr AnatomyKind kKinds[] = {AnatomyKind::kNasal, AnatomyKind::kColon, AnatomyKind::kNasal,
                                   AnatomyKind::kBronchus, AnatomyKind::kStomach};
+constexpr DegradationKind kPictureKinds[] = {DegradationKind::kMotionBlur,   DegradationKind::kDefocus,
+                                             DegradationKind::kOverexposure, DegradationKind::kUnderexposure,
+                                             DegradationKind::kSmudge,       DegradationKind::kBlood,
+                                             DegradationKind::kSmoke,        DegradationKind::kBubbles};
 constexpr double kTurn = 2 * M_PI;
 constexpr double kLargeRoll = 0.8;  // radians between two views
 
@@ -119,10 +123,6 @@ Rigid3 DrawNearby(const Renderer& renderer, const Rigid3& place, double distance
 }
 
 std::vector<Degradation> DrawDegradation(Random& random, double share) {
-  constexpr DegradationKind kPictureKinds[] = {
-      DegradationKind::kMotionBlur,    DegradationKind::kDefocus, DegradationKind::kOverexposure,
-      DegradationKind::kUnderexposure, DegradationKind::kSmudge,  DegradationKind::kBlood,
-      DegradationKind::kSmoke,         DegradationKind::kBubbles};
   if (!random.Chance(share)) return {};
   const auto kind = kPictureKinds[static_cast<size_t>(random.UniformInt(0, std::size(kPictureKinds) - 1))];
   return {{kind, static_cast<int>(random.UniformInt(1, 3))}};
