@@ -13,6 +13,8 @@ namespace {
 
 // The unknowns are (v, w, log s) about the surface's centre, and the drift where it is asked for.
 constexpr int kSimilarity = 7, kDrifting = 10;
+constexpr double kLeastNoise = 0.01;  // of a surface, in its radius
+constexpr double kMostDrift = 3;      // times what is expected
 
 template <int N>
 struct Step {
@@ -101,8 +103,11 @@ double Iterate(const SurfacePoints& surface, const TriangleTree& model, double r
   step.information.diagonal().template head<3>().array() += 1e-4 * point_scale;
   step.information.diagonal().template segment<4>(3).array() += 1e-4 * turn_scale;
   if constexpr (N == kDrifting) {
-    // Drift is expected, but not much: it must pay in as many independent things as the surface tells.
-    const double certainty = step.squared / kIndependentPoints * std::pow(radius / options.drift, 2);
+    // Drift is expected, but not much: it must pay in as many independent things as the surface tells. No
+    // surface is so exact that it may be bent at will.
+    const double noise = kLeastNoise * radius * model_from_surface.AtCentre().Scale();
+    const double squared = std::max(step.squared, noise * noise * step.matched);
+    const double certainty = squared / kIndependentPoints * std::pow(radius / options.drift, 2);
     step.information.diagonal().template tail<3>().array() += certainty + 1e-12 * point_scale;
     step.gradient.template tail<3>() += certainty * model_from_surface.Drift();
   }
@@ -121,8 +126,11 @@ double Iterate(const SurfacePoints& surface, const TriangleTree& model, double r
     tangent /= largest;
     drift /= largest;
   }
-  model_from_surface = DriftingSimilarity(MoveAbout(at.centre, tangent.template head<7>()) * similarity,
-                                          centre, model_from_surface.Drift() + drift);
+  Vector3d whole = model_from_surface.Drift() + drift;
+  if (N == kDrifting && whole.norm() * radius > kMostDrift * options.drift)
+    whole *= kMostDrift * options.drift / (whole.norm() * radius);
+  model_from_surface =
+      DriftingSimilarity(MoveAbout(at.centre, tangent.template head<7>()) * similarity, centre, whole);
   const double size = std::sqrt(turn_scale / std::max(point_scale, 1e-12));
   return (tangent.template head<3>().norm() +
           size * (tangent.template segment<4>(3).norm() + radius * drift.norm())) /

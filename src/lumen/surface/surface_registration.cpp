@@ -98,8 +98,9 @@ std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const T
 namespace {
 
 struct Answer {
-  IcpResult fit;
+  IcpResult fit;  // a similarity
   Sim3 start;
+  IcpResult settled;  // with what its scale drifts
 };
 
 // A registration under way: both surfaces at several resolutions.
@@ -109,8 +110,8 @@ class Registrar {
             int threads)
       : options_(options),
         threads_(threads),
-        coarse_(SampleSurface(surface, options.coarse_points, "confidence")),
-        middle_(SampleSurface(surface, options.fine_points / 4, "confidence")),
+        coarse_(SampleSurface(surface, options.coarse_points)),
+        middle_(SampleSurface(surface, options.fine_points / 4)),
         fine_(SampleSurface(surface, options.fine_points, "confidence")),
         model_(SampleSurface(model, kModelPoints)),
         dense_(SampleSurface(model, kDensePoints)),
@@ -135,20 +136,36 @@ class Registrar {
     std::vector<Answer> answers(starts.size());
     ParallelFor(static_cast<int64_t>(starts.size()), threads_, [&](int64_t i) {
       const Sim3& start = starts[static_cast<size_t>(i)].model_from_surface;
-      answers[static_cast<size_t>(i)] = {RefineSimilarity(coarse_, tree_, start, Reaches(start, 0.3, 0.06)),
-                                         start};
+      answers[static_cast<size_t>(i)] = {
+          RefineSimilarity(coarse_, tree_, start, Reaches(start, 0.3, 0.06)), start, {}};
     });
     answers = Distinct(std::move(answers), 1);
     if (answers.size() > kFine) answers.resize(kFine);
     ParallelFor(static_cast<int64_t>(answers.size()), threads_, [&](int64_t i) {
       Answer& answer = answers[static_cast<size_t>(i)];
       const Sim3 start = answer.fit.model_from_surface.AtCentre();
-      answer.fit = Settle(middle_, start, Reaches(start, 0.08, kLastReach));
-      answer.fit.cost =
-          ScoreSimilarity(middle_, tree_, answer.fit.model_from_surface, 0.06 * radius_ * start.Scale()).cost;
+      const double reach = kScoreReach * radius_ * start.Scale();
+      answer.fit = RefineSimilarity(middle_, tree_, start, Reaches(start, 0.08, kMiddleReach));
+      answer.fit = ScoreSimilarity(middle_, tree_, answer.fit.model_from_surface, reach);
+      answer.settled =
+          ScoreSimilarity(middle_, tree_, Settle(answer.fit.model_from_surface.AtCentre()), reach);
     });
     // Neighbouring minima of a noisy surface are one answer in the end.
     return Distinct(std::move(answers), 2);
+  }
+
+  // The cost of the best other answer relative to the first one's; 0: there is none.
+  double RunnerUp(const std::vector<Answer>& answers) const {
+    const IcpResult& best = answers.front().settled;
+    double least = 0;
+    for (const Answer& answer : answers) {
+      // Some come to the same place only when they have settled.
+      const IcpResult& other = answer.settled;
+      if (Same(best.model_from_surface.AtCentre(), other.model_from_surface.AtCentre(), 1)) continue;
+      const double ratio = other.cost / std::max(best.cost, 1e-3);
+      least = least > 0 ? std::min(least, ratio) : ratio;
+    }
+    return least;
   }
 
   // The last word, with all points.
@@ -164,21 +181,19 @@ class Registrar {
   static constexpr int kDensePoints = 30000;
   static constexpr size_t kFine = 3;
   // Short of this a surface that is bent a little is fitted where it happens to lie best, and not as a whole.
-  static constexpr double kLastReach = 0.045;
+  static constexpr double kMiddleReach = 0.045, kScoreReach = 0.06, kLastReach = 0.1;
   static constexpr int kLastIterations = 100;  // along a tube steps are short
-  static constexpr double kDriftReach = 0.09;  // a surface that drifts lies farther off where it drifts most
+  static constexpr double kDriftReach = 0.15;  // a surface that drifts lies farther off where it drifts most
   static constexpr int kDriftIterations = 20;
 
-  // A similarity first, then what the scale drifts: the other way round a surface would be bent to fit where
-  // it does not belong.
-  IcpResult Settle(const SurfacePoints& points, const Sim3& start, const IcpOptions& options) const {
-    const IcpResult fit = RefineSimilarity(points, tree_, start, options);
+  // Only once the similarity is found: before that a surface would be bent to fit where it does not belong.
+  DriftingSimilarity Settle(const Sim3& fit) const {
     if (!(options_.drift > 0)) return fit;
-    IcpOptions drifting = Reaches(fit.model_from_surface.AtCentre(), kDriftReach, kLastReach);
+    IcpOptions drifting = Reaches(fit, kDriftReach, kLastReach);
     drifting.drift = options_.drift;
     drifting.iterations = kDriftIterations;
     drifting.last_iterations = kLastIterations;
-    return RefineSimilarity(points, tree_, fit.model_from_surface, drifting);
+    return RefineSimilarity(middle_, tree_, fit, drifting).model_from_surface;
   }
 
   // Reaches in the surface's radius; the scale stays near the start's.
@@ -218,6 +233,7 @@ class Registrar {
 
   const SurfaceRegistrationOptions& options_;
   int threads_;
+  // Where the surface lies, all of it says alike; how exactly, those parts say that were seen from near.
   SurfacePoints coarse_, middle_, fine_, model_, dense_;
   TriangleTree tree_;
   double radius_;
@@ -278,14 +294,16 @@ void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
 }
 
 // From nothing, an answer that is no better than another is none.
+// `similar_share`: what of the surface the similarity alone laid onto the model.
 void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match_distance,
-           SurfaceRegistration& result) {
-  const bool matched = result.matched_share >= options.least_matched;
+           double similar_share, SurfaceRegistration& result) {
+  // With its drift taken out more of a surface lies on the model, but also where it does not belong.
+  const bool matched = std::min(similar_share, result.matched_share) >= options.least_matched;
   result.status = matched && (guessed || !result.ambiguous) ? SurfaceRegistrationStatus::kRegistered
                                                             : SurfaceRegistrationStatus::kNotRegistered;
   if (!matched)
-    result.doubts.push_back(
-        StrCat("only ", std::lround(100 * result.matched_share), " % of the surface lies on the model"));
+    result.doubts.push_back(StrCat("only ", std::lround(100 * std::min(similar_share, result.matched_share)),
+                                   " % of the surface lies on the model"));
   if (result.ambiguous) result.doubts.emplace_back("another place fits nearly as well");
   // Points that lie anywhere within reach are half of it off on average: a surface that is bent, or
   // elsewhere.
@@ -313,10 +331,10 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
     return result;
   }
   const Answer& best = answers.front();
-  result.placement = registrar.Finish(best.fit.model_from_surface);
+  result.placement = registrar.Finish(best.settled.model_from_surface);
   AddSimilarity(registrar.Fine(), result);
   constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
-  if (answers.size() > 1) result.runner_up = answers[1].fit.cost / std::max(best.fit.cost, 1e-3);
+  result.runner_up = registrar.RunnerUp(answers);
   result.ambiguous = result.runner_up > 0 && result.runner_up < kClearlyWorse;
   // A small surface must not be matched because it is small.
   const double radius = registrar.Radius() * result.model_from_surface.Scale();
@@ -324,7 +342,9 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   AddResiduals(registrar, match_distance, result);
   const double reach = 0.06 * radius;
   result.constraints = ComputeConstraints(registrar.Fine(), registrar.Tree(), result.placement, reach);
-  Judge(options, guess.has_value(), match_distance, result);
+  const double similar_share =
+      MeasureResiduals(registrar, best.fit.model_from_surface, match_distance).matched_share;
+  Judge(options, guess.has_value(), match_distance, similar_share, result);
   return result;
 }
 
