@@ -198,6 +198,7 @@ Json RegistrationToJson(const SurfaceRegistration& registration) {
   json["drift"]["least_scale"] = registration.least_scale;
   json["drift"]["most_scale"] = registration.most_scale;
   json["runner_up"] = registration.runner_up;
+  json["discord_mm"] = registration.discord;
   json["constraints"] = Json::MakeArray();
   for (const Constraint& constraint : registration.constraints)
     json["constraints"].Append(ConstraintToJson(constraint));

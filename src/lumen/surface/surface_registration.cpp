@@ -168,6 +168,32 @@ class Registrar {
     return least;
   }
 
+  // How far apart, in the model's unit, the halves of the surface that are trusted more and less would have
+  // it: what systematic errors do to an answer shows here and not in its residual.
+  double Discord(const DriftingSimilarity& placement) const {
+    std::vector<double> weights = fine_.weights;
+    std::nth_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(weights.size() / 2),
+                     weights.end());
+    const double middle = weights[weights.size() / 2];
+    SurfacePoints halves[2];
+    for (size_t i = 0; i < fine_.Size(); ++i) {
+      SurfacePoints& half = halves[fine_.weights[i] > middle ? 1 : 0];
+      half.points.push_back(fine_.points[i]);
+      half.normals.push_back(fine_.normals[i]);
+      half.weights.push_back(fine_.weights[i]);
+    }
+    if (halves[0].Size() < 100 || halves[1].Size() < 100) return 0;
+    IcpOptions icp = Reaches(placement.AtCentre(), kLastReach, kLastReach);
+    icp.last_iterations = kLastIterations;
+    icp.drift = options_.drift;
+    const DriftingSimilarity by[2] = {RefineSimilarity(halves[0], tree_, placement, icp).model_from_surface,
+                                      RefineSimilarity(halves[1], tree_, placement, icp).model_from_surface};
+    Vector3d apart[2] = {Vector3d::Zero(), Vector3d::Zero()};
+    for (const Vector3d& x : fine_.points)
+      for (int k = 0; k < 2; ++k) apart[k] += (by[k] * x - placement * x) / static_cast<double>(fine_.Size());
+    return (apart[0] - apart[1]).norm();
+  }
+
   // The last word, with all points.
   DriftingSimilarity Finish(const DriftingSimilarity& start) const {
     IcpOptions icp = Reaches(start.AtCentre(), kLastReach, kLastReach);
@@ -310,6 +336,13 @@ void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match
   constexpr double kRough = 1.0 / 3;
   if (matched && result.residual_mean > kRough * match_distance)
     result.doubts.emplace_back("the surface follows the model only roughly");
+  constexpr double kTornApart = 4.0 / 3;
+  if (matched && result.discord > kTornApart * match_distance) {
+    char text[96];
+    std::snprintf(text, sizeof(text), "its better and its worse seen halves would lie %.1f mm apart",
+                  result.discord);
+    result.doubts.emplace_back(text);
+  }
   for (const Constraint& constraint : result.constraints)
     if (constraint.visibility < options.least_visible)
       result.doubts.push_back(constraint.Words() + " is hardly constrained by the shape");
@@ -333,6 +366,7 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   const Answer& best = answers.front();
   result.placement = registrar.Finish(best.settled.model_from_surface);
   AddSimilarity(registrar.Fine(), result);
+  result.discord = registrar.Discord(result.placement);
   constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
   result.runner_up = registrar.RunnerUp(answers);
   result.ambiguous = result.runner_up > 0 && result.runner_up < kClearlyWorse;

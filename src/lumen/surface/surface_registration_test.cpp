@@ -165,6 +165,23 @@ TEST(SurfaceRegistration, TakesOutTheDriftOfTheScale) {
   EXPECT_EQ(without.least_scale, without.most_scale);
 }
 
+// A surface whose less trusted half was seen elsewhere says so.
+TEST(SurfaceRegistration, HalvesThatDisagreeAreNoticed) {
+  TriangleMesh torn = Nose().surface;
+  const Vector3d centre = ComputeCentre(SampleSurface(torn, 2000));
+  const Vector3f shift = (Vector3d(0.7, 0.7, 0.7) / Nose().truth.Scale()).cast<float>();
+  for (size_t i = 0; i < torn.vertices.size(); ++i) {
+    const bool left = torn.vertices[i].x() < static_cast<float>(centre.x());
+    torn.attributes[0].values[i] = left ? 0.3F : 0.6F;
+    if (left) torn.vertices[i] += shift;
+  }
+  const auto discord = [](const TriangleMesh& surface) {
+    return RegisterSurface(surface, Nose().model, Nose().truth, {}, 2).discord;
+  };
+  EXPECT_LT(discord(Nose().surface), 0.2);
+  EXPECT_NEAR(discord(torn), 1.2, 0.6);
+}
+
 // Along a tube a step of the last fit is short: it must go on until it rests, from a start that is off along
 // the tube as from the truth.
 TEST(SurfaceRegistration, ASlideAlongATubeIsUndone) {
