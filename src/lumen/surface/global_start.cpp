@@ -86,19 +86,6 @@ std::vector<ShapeFeature> ComputeShapeFeatures(const SurfacePoints& points, doub
   return features;
 }
 
-Vector3d ComputeCentre(const SurfacePoints& points) {
-  Vector3d centre = Vector3d::Zero();
-  for (const Vector3d& p : points.points) centre += p / static_cast<double>(points.Size());
-  return centre;
-}
-
-double ComputeRadius(const SurfacePoints& points) {
-  const Vector3d centre = ComputeCentre(points);
-  double sum = 0;
-  for (const Vector3d& p : points.points) sum += (p - centre).squaredNorm();
-  return std::sqrt(sum / static_cast<double>(points.Size()));
-}
-
 namespace {
 
 struct Match {

@@ -41,10 +41,6 @@ std::vector<StartCandidate> FindStartsNear(const SurfacePoints& surface, const S
                                            const Sim3& guess, const GuessRange& range,
                                            const GlobalStartOptions& options);
 
-// Centre, and root mean square distance from it: a surface's place and size.
-Eigen::Vector3d ComputeCentre(const SurfacePoints& points);
-double ComputeRadius(const SurfacePoints& points);
-
 // A histogram of how normals and directions turn around each point.
 using ShapeFeature = Eigen::Matrix<float, 33, 1>;
 std::vector<ShapeFeature> ComputeShapeFeatures(const SurfacePoints& points, double radius, int threads);

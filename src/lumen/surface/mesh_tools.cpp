@@ -149,4 +149,17 @@ SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::stri
   return samples;
 }
 
+Eigen::Vector3d ComputeCentre(const SurfacePoints& points) {
+  Eigen::Vector3d centre = Eigen::Vector3d::Zero();
+  for (const Eigen::Vector3d& p : points.points) centre += p / static_cast<double>(points.Size());
+  return centre;
+}
+
+double ComputeRadius(const SurfacePoints& points) {
+  const Eigen::Vector3d centre = ComputeCentre(points);
+  double sum = 0;
+  for (const Eigen::Vector3d& p : points.points) sum += (p - centre).squaredNorm();
+  return std::sqrt(sum / static_cast<double>(points.Size()));
+}
+
 }  // namespace lumen

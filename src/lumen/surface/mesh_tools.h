@@ -35,4 +35,8 @@ struct SurfacePoints {
 // same every time). Weights are the attribute of that name, or 1.
 SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::string& weight_attribute = "");
 
+// Centre, and root mean square distance from it: a surface's place and size.
+Eigen::Vector3d ComputeCentre(const SurfacePoints& points);
+double ComputeRadius(const SurfacePoints& points);
+
 }  // namespace lumen

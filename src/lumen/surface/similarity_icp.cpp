@@ -30,12 +30,6 @@ struct Linearisation {
   double reach;
 };
 
-Vector3d CentreOf(const SurfacePoints& surface) {
-  Vector3d sum = Vector3d::Zero();
-  for (const Vector3d& p : surface.points) sum += p;
-  return sum / static_cast<double>(surface.Size());
-}
-
 template <int N>
 void AddPoint(const SurfacePoints& surface, size_t i, const TriangleTree& model, const Linearisation& at,
               const IcpOptions& options, Step<N>& step) {
@@ -149,13 +143,11 @@ IcpResult ScoreSimilarity(const SurfacePoints& surface, const TriangleTree& mode
 
 IcpResult RefineSimilarity(const SurfacePoints& surface, const TriangleTree& model,
                            const DriftingSimilarity& start, const IcpOptions& options) {
-  const Vector3d centre = CentreOf(surface);
-  double radius = 0;
-  for (const Vector3d& p : surface.points) radius += (p - centre).squaredNorm();
-  radius = std::sqrt(radius / static_cast<double>(surface.Size()));
+  const double radius = ComputeRadius(surface);
   // About the surface's own centre; a start that drifts already keeps its.
   DriftingSimilarity model_from_surface =
-      start.Drift().isZero() ? DriftingSimilarity(start.AtCentre(), centre, Vector3d::Zero()) : start;
+      start.Drift().isZero() ? DriftingSimilarity(start.AtCentre(), ComputeCentre(surface), Vector3d::Zero())
+                             : start;
   const auto iterate = options.drift > 0 ? Iterate<kDrifting> : Iterate<kSimilarity>;
   double reach = options.first_reach;
   while (true) {

@@ -98,8 +98,7 @@ std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const T
 namespace {
 
 struct Answer {
-  IcpResult fit;  // a similarity
-  Sim3 start;
+  IcpResult fit;      // a similarity
   IcpResult settled;  // with what its scale drifts
 };
 
@@ -136,8 +135,8 @@ class Registrar {
     std::vector<Answer> answers(starts.size());
     ParallelFor(static_cast<int64_t>(starts.size()), threads_, [&](int64_t i) {
       const Sim3& start = starts[static_cast<size_t>(i)].model_from_surface;
-      answers[static_cast<size_t>(i)] = {
-          RefineSimilarity(coarse_, tree_, start, Reaches(start, 0.3, 0.06)), start, {}};
+      answers[static_cast<size_t>(i)] = {RefineSimilarity(coarse_, tree_, start, Reaches(start, 0.3, 0.06)),
+                                         {}};
     });
     answers = Distinct(std::move(answers), 1);
     if (answers.size() > kFine) answers.resize(kFine);
@@ -183,30 +182,27 @@ class Registrar {
       half.weights.push_back(fine_.weights[i]);
     }
     if (halves[0].Size() < 100 || halves[1].Size() < 100) return 0;
-    IcpOptions icp = Reaches(placement.AtCentre(), kLastReach, kLastReach);
-    icp.last_iterations = kLastIterations;
-    icp.drift = options_.drift;
-    const DriftingSimilarity by[2] = {RefineSimilarity(halves[0], tree_, placement, icp).model_from_surface,
-                                      RefineSimilarity(halves[1], tree_, placement, icp).model_from_surface};
+    const DriftingSimilarity by[2] = {Finish(halves[0], placement), Finish(halves[1], placement)};
     Vector3d apart[2] = {Vector3d::Zero(), Vector3d::Zero()};
     for (const Vector3d& x : fine_.points)
       for (int k = 0; k < 2; ++k) apart[k] += (by[k] * x - placement * x) / static_cast<double>(fine_.Size());
     return (apart[0] - apart[1]).norm();
   }
 
-  // The last word, with all points.
-  DriftingSimilarity Finish(const DriftingSimilarity& start) const {
+  // The last word of these points.
+  DriftingSimilarity Finish(const SurfacePoints& points, const DriftingSimilarity& start) const {
     IcpOptions icp = Reaches(start.AtCentre(), kLastReach, kLastReach);
     icp.last_iterations = kLastIterations;
     icp.drift = options_.drift;
-    return RefineSimilarity(fine_, tree_, start, icp).model_from_surface;
+    return RefineSimilarity(points, tree_, start, icp).model_from_surface;
   }
 
  private:
   static constexpr int kModelPoints = 3500;
   static constexpr int kDensePoints = 30000;
   static constexpr size_t kFine = 3;
-  // Short of this a surface that is bent a little is fitted where it happens to lie best, and not as a whole.
+  // The place is found with a short reach, which outliers and missing parts do not mislead; a long one at the
+  // end has the surface fit as a whole, and not where it happens to lie best.
   static constexpr double kMiddleReach = 0.045, kScoreReach = 0.06, kLastReach = 0.1;
   static constexpr int kLastIterations = 100;  // along a tube steps are short
   static constexpr double kDriftReach = 0.15;  // a surface that drifts lies farther off where it drifts most
@@ -364,7 +360,7 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
     return result;
   }
   const Answer& best = answers.front();
-  result.placement = registrar.Finish(best.settled.model_from_surface);
+  result.placement = registrar.Finish(registrar.Fine(), best.settled.model_from_surface);
   AddSimilarity(registrar.Fine(), result);
   result.discord = registrar.Discord(result.placement);
   constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
