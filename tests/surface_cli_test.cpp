@@ -51,7 +51,7 @@ TEST_F(SurfaceCli, ARunIsFusedInEveryFormat) {
     EXPECT_GT(fs::file_size(out), 10000U);
   }
   const TriangleMesh mesh = LoadMesh(Path("fused.ply"));
-  EXPECT_EQ(mesh.attributes.size(), 2U);
+  EXPECT_EQ(mesh.attributes.size(), 2 + kSeenFrom.size());
   EXPECT_NEAR(mesh.colors.at(0)[0], 120, 1);
   EXPECT_EQ(LoadMesh(Path("fused.stl")).triangles.size(), mesh.triangles.size());
 }

@@ -103,14 +103,6 @@ Json ConstraintToJson(const Constraint& constraint) {
   return entry;
 }
 
-TriangleMesh Transform(TriangleMesh mesh, const DriftingSimilarity& b_from_a) {
-  for (size_t i = 0; i < mesh.normals.size(); ++i)
-    mesh.normals[i] =
-        (b_from_a.RotationAt(mesh.vertices[i].cast<double>()) * mesh.normals[i].cast<double>()).cast<float>();
-  for (Eigen::Vector3f& vertex : mesh.vertices) vertex = (b_from_a * vertex.cast<double>()).cast<float>();
-  return mesh;
-}
-
 }  // namespace
 
 RegistrationInput LoadRegistrationInput(const fs::path& path, const FusionOptions& fusion) {
@@ -224,10 +216,9 @@ void SaveRegistration(const fs::path& folder, const RegistrationInput& input, co
   if (registration.status != SurfaceRegistrationStatus::kRegistered) return;
   const Sim3& model_from_surface = registration.model_from_surface;
   WriteFileAtomically(folder / "transform.txt", MatrixText(model_from_surface.Matrix()));
-  const TriangleMesh registered = Transform(input.surface, registration.placement);
+  const TriangleMesh registered = PlaceSurface(input.surface, registration.placement);
   SaveMesh(folder / "registered.ply", registered, kSpace);
-  const auto residuals =
-      ComputeResiduals(input.surface, TriangleTree(model), registration.placement, AvailableCores());
+  const auto residuals = ComputeResiduals(registered, TriangleTree(model), AvailableCores());
   constexpr double kMostResidual = 2;  // mm
   SaveMesh(folder / "residual.ply", ColorByResidual(registered, residuals, kMostResidual), kSpace);
   if (input.frames.empty()) return;

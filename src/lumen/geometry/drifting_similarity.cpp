@@ -34,10 +34,20 @@ Rigid3 DriftingSimilarity::TransformPose(const Rigid3& world_from_camera) const 
   return Rigid3(Eigen::Quaterniond(RotationAt(x) * world_from_camera.RotationMatrix()), *this * x);
 }
 
-Matrix3d DriftingSimilarity::PointByDrift(const Vector3d& x) const {
-  const Vector3d y = Bend(x);
-  return similarity_.Scale() * similarity_.Rotation().toRotationMatrix() *
-         (y * y.transpose() - 0.5 * y.squaredNorm() * Matrix3d::Identity());
+Sim3 DriftingSimilarity::At(const Vector3d& x) const {
+  if (half_.isZero()) return similarity_;
+  const Matrix3d rotation = RotationAt(x);
+  const double scale = ScaleAt(x);
+  return {scale, Eigen::Quaterniond(rotation), *this * x - scale * (rotation * x)};
+}
+
+// The place it is seen from moves; the arm from there to x turns, and grows by ∂ log scale = K.
+Matrix3d DriftingSimilarity::PointByDrift(const Vector3d& x, const Vector3d& seen_from) const {
+  const Vector3d y = Bend(seen_from);
+  const Matrix3d place = similarity_.Scale() * similarity_.Rotation().toRotationMatrix() *
+                         (y * y.transpose() - 0.5 * y.squaredNorm() * Matrix3d::Identity());
+  const Vector3d arm = ScaleAt(seen_from) * (RotationAt(seen_from) * (x - seen_from));
+  return place - Hat(arm) * TurnByDrift(seen_from) + arm * y.transpose();
 }
 
 Matrix3d DriftingSimilarity::TurnByDrift(const Vector3d& x) const {

@@ -25,14 +25,17 @@ class DriftingSimilarity {
   Eigen::Vector3d operator*(const Eigen::Vector3d& x) const { return similarity_ * (centre_ + Bend(x)); }
   // K(x − c).
   Eigen::Vector3d Bend(const Eigen::Vector3d& x) const;
-  // The similarity that the map is near x: its rotation and its scale.
+  // The similarity that the map is near x: its rotation and its scale, and all of it. What a camera at x
+  // sees, however far away, is placed by the similarity there.
   Eigen::Matrix3d RotationAt(const Eigen::Vector3d& x) const;
   double ScaleAt(const Eigen::Vector3d& x) const;
+  Sim3 At(const Eigen::Vector3d& x) const;
   // Moves a camera: its centre by the map, its orientation by the rotation there.
   Rigid3 TransformPose(const Rigid3& world_from_camera) const;
 
-  // How a mapped point moves with the drift, (3×3) per unit of gradient; and how it turns.
-  Eigen::Matrix3d PointByDrift(const Eigen::Vector3d& x) const;
+  // How At(seen_from) * x moves with the drift, (3×3) per unit of gradient; and how the similarity at x
+  // turns.
+  Eigen::Matrix3d PointByDrift(const Eigen::Vector3d& x, const Eigen::Vector3d& seen_from) const;
   Eigen::Matrix3d TurnByDrift(const Eigen::Vector3d& x) const;
 
  private:

@@ -37,6 +37,14 @@ TEST(DriftingSimilarity, IsASimilarityInTheSmall) {
   EXPECT_TRUE(map.RotationAt(kCentre).isApprox(kSimilarity.Rotation().toRotationMatrix(), 1e-12));
 }
 
+TEST(DriftingSimilarity, TheSimilarityAtAPlaceIsTheMapNearIt) {
+  const DriftingSimilarity map(kSimilarity, kCentre, kDrift);
+  const Sim3 there = map.At(kPlace);
+  EXPECT_TRUE((there * kPlace).isApprox(map * kPlace, 1e-12));
+  const Vector3d step = 1e-5 * Vector3d(1, -2, 3);
+  EXPECT_LT((there * (kPlace + step) - map * (kPlace + step)).norm(), 1e-8);
+}
+
 TEST(DriftingSimilarity, TheScaleGrowsAlongTheDrift) {
   const DriftingSimilarity map(kSimilarity, kCentre, kDrift);
   constexpr double kStep = 1e-4;
@@ -50,7 +58,12 @@ TEST(DriftingSimilarity, DerivativesByTheDriftAgreeWithDifferences) {
   for (int i = 0; i < 3; ++i) {
     const DriftingSimilarity more(kSimilarity, kCentre, kDrift + kStep * Vector3d::Unit(i));
     const DriftingSimilarity less(kSimilarity, kCentre, kDrift - kStep * Vector3d::Unit(i));
-    EXPECT_LT(((more * kPlace - less * kPlace) / (2 * kStep) - map.PointByDrift(kPlace).col(i)).norm(), 1e-6);
+    EXPECT_LT(
+        ((more * kPlace - less * kPlace) / (2 * kStep) - map.PointByDrift(kPlace, kPlace).col(i)).norm(),
+        1e-6);
+    const Vector3d seen = kPlace + Vector3d(0.3, 1.2, -0.4);
+    const Vector3d moved = (more.At(kPlace) * seen - less.At(kPlace) * seen) / (2 * kStep);
+    EXPECT_LT((moved - map.PointByDrift(seen, kPlace).col(i)).norm(), 1e-6);
     const Vector3d turn =
         LogSO3(Eigen::Quaterniond(Matrix3d(more.RotationAt(kPlace) * less.RotationAt(kPlace).transpose())));
     EXPECT_LT((turn / (2 * kStep) - map.TurnByDrift(kPlace).col(i)).norm(), 1e-6);

@@ -14,6 +14,9 @@ struct VertexAttribute {
   std::vector<float> values;
 };
 
+// Names of attributes of a fused surface: the mean place it was seen from.
+inline constexpr std::array<const char*, 3> kSeenFrom = {"seen_from_x", "seen_from_y", "seen_from_z"};
+
 struct TriangleMesh {
   std::vector<Eigen::Vector3f> vertices;
   std::vector<std::array<int32_t, 3>> triangles;

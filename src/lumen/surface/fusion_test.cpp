@@ -75,10 +75,31 @@ TEST(TsdfVolume, AVoxelBesideTheLensIsNotReadFromThePicture) {
   }
 }
 
+TEST(TsdfVolume, RemembersWhatASurfaceWasSeenFrom) {
+  TsdfVolume volume(0.5, 3);
+  for (const double x : {0.0, 1.0}) {
+    const Rigid3 camera(Eigen::Quaterniond::Identity(), Vector3d(x, 0.2, 0.1));
+    volume.Integrate({kCamera, camera, DepthImage(kWidth, kHeight, 1, 20), RgbImage()}, {}, 1);
+  }
+  const TriangleMesh mesh = volume.ExtractMesh(1e-6, 1);
+  ASSERT_FALSE(mesh.vertices.empty());
+  const std::vector<Vector3d> seen_from = SeenFrom(mesh);
+  size_t both = 0;
+  for (size_t i = 0; i < seen_from.size(); ++i) {
+    EXPECT_NEAR(seen_from[i].y(), 0.2, 1e-5);
+    EXPECT_NEAR(seen_from[i].z(), 0.1, 1e-5);
+    if (mesh.vertices[i].head<2>().norm() < 3) {
+      EXPECT_NEAR(seen_from[i].x(), 0.5, 0.05);
+      ++both;
+    }
+  }
+  EXPECT_GT(both, 10U);
+}
+
 TEST(Fusion, EveryVertexHasColourConfidenceAndObservations) {
   const TriangleMesh mesh = FuseViews(BallViews(), {}, 1).mesh;
   ASSERT_EQ(mesh.colors.size(), mesh.vertices.size());
-  ASSERT_EQ(mesh.attributes.size(), 2U);
+  ASSERT_EQ(mesh.attributes.size(), 5U);
   float most = 0;
   for (size_t i = 0; i < mesh.vertices.size(); ++i) {
     EXPECT_NEAR(mesh.colors[i][1], 200, 1);

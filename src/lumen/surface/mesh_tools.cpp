@@ -110,11 +110,24 @@ TriangleMesh RemoveSpecks(const TriangleMesh& mesh, double least_share) {
 
 TriangleMesh KeepLargestPart(const TriangleMesh& mesh) { return RemoveSpecks(mesh, 1.0); }
 
+std::vector<Vector3d> SeenFrom(const TriangleMesh& mesh) {
+  std::vector<Vector3d> places;
+  for (size_t k = 0; k < kSeenFrom.size(); ++k) {
+    const auto found = std::find_if(mesh.attributes.begin(), mesh.attributes.end(),
+                                    [&](const VertexAttribute& a) { return a.name == kSeenFrom[k]; });
+    if (found == mesh.attributes.end()) return {};
+    places.resize(mesh.vertices.size());
+    for (size_t i = 0; i < places.size(); ++i) places[i][static_cast<Eigen::Index>(k)] = found->values[i];
+  }
+  return places;
+}
+
 SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::string& weight_attribute) {
   const VertexAttribute* weights = nullptr;
   for (const VertexAttribute& attribute : mesh.attributes)
     if (attribute.name == weight_attribute) weights = &attribute;
   const std::vector<Vector3f> normals = ComputeVertexNormals(mesh);
+  const std::vector<Vector3d> seen_from = SeenFrom(mesh);
   SurfacePoints samples;
   const double step = ComputeArea(mesh) / count;
   double next = 0.5 * step;
@@ -132,6 +145,7 @@ SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::stri
       const Eigen::Vector3f share(static_cast<float>(1 - u - v), static_cast<float>(u),
                                   static_cast<float>(v));
       Vector3f point = Vector3f::Zero(), normal = Vector3f::Zero();
+      Vector3d from = Vector3d::Zero();
       float weight = 0;
       for (size_t k = 0; k < 3; ++k) {
         const float w = share[static_cast<Eigen::Index>(k)];
@@ -139,19 +153,21 @@ SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::stri
         point += w * mesh.vertices[vertex];
         normal += w * normals[vertex];
         weight += w * (weights != nullptr ? weights->values[vertex] : 1.0F);
+        if (!seen_from.empty()) from += static_cast<double>(w) * seen_from[vertex];
       }
       if (normal.norm() < 1e-6F) normal = FaceVector(mesh, t);
       samples.points.push_back(point.cast<double>());
       samples.normals.push_back(normal.cast<double>().normalized());
       samples.weights.push_back(weight);
+      samples.seen_from.push_back(seen_from.empty() ? samples.points.back() : from);
     }
   }
   return samples;
 }
 
-Eigen::Vector3d ComputeCentre(const SurfacePoints& points) {
-  Eigen::Vector3d centre = Eigen::Vector3d::Zero();
-  for (const Eigen::Vector3d& p : points.points) centre += p / static_cast<double>(points.Size());
+Vector3d ComputeCentre(const std::vector<Vector3d>& points) {
+  Vector3d centre = Vector3d::Zero();
+  for (const Vector3d& p : points) centre += p / static_cast<double>(points.size());
   return centre;
 }
 

@@ -24,11 +24,15 @@ TriangleMesh KeepParts(const TriangleMesh& mesh, const MeshParts& parts, const s
 TriangleMesh RemoveSpecks(const TriangleMesh& mesh, double least_share);
 TriangleMesh KeepLargestPart(const TriangleMesh& mesh);
 
+// Where each vertex was seen from (kSeenFrom), or empty.
+std::vector<Eigen::Vector3d> SeenFrom(const TriangleMesh& mesh);
+
 // Points on a surface with the normals there and a weight each.
 struct SurfacePoints {
   std::vector<Eigen::Vector3d> points;
   std::vector<Eigen::Vector3d> normals;
   std::vector<double> weights;
+  std::vector<Eigen::Vector3d> seen_from;  // the points themselves where the mesh does not tell
   size_t Size() const { return points.size(); }
 };
 // About `count` points, evenly spread over the area (low-discrepancy along the triangles' running area, the
@@ -36,7 +40,8 @@ struct SurfacePoints {
 SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::string& weight_attribute = "");
 
 // Centre, and root mean square distance from it: a surface's place and size.
-Eigen::Vector3d ComputeCentre(const SurfacePoints& points);
+Eigen::Vector3d ComputeCentre(const std::vector<Eigen::Vector3d>& points);
+inline Eigen::Vector3d ComputeCentre(const SurfacePoints& points) { return ComputeCentre(points.points); }
 double ComputeRadius(const SurfacePoints& points);
 
 }  // namespace lumen

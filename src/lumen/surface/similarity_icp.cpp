@@ -30,15 +30,22 @@ struct Linearisation {
   double reach;
 };
 
+}  // namespace
+
+PlacedPoint PlacePoint(const DriftingSimilarity& model_from_surface, const SurfacePoints& surface, size_t i) {
+  const Sim3 there = model_from_surface.At(surface.seen_from[i]);
+  return {there * surface.points[i], there.Rotation() * surface.normals[i]};
+}
+
+namespace {
+
 template <int N>
 void AddPoint(const SurfacePoints& surface, size_t i, const TriangleTree& model, const Linearisation& at,
               const IcpOptions& options, Step<N>& step) {
   using Jacobian = Eigen::Matrix<double, 3, N>;
   const double weight = surface.weights[i];
   step.weight += weight;
-  const Vector3d& x = surface.points[i];
-  const Vector3d p = at.model_from_surface * x;
-  const Vector3d n = at.model_from_surface.RotationAt(x) * surface.normals[i];
+  const auto [p, n] = PlacePoint(at.model_from_surface, surface, i);
   const double reach_squared = at.reach * at.reach;
   const auto hit = model.FindLikeliest(p, n, 0.5 * reach_squared, at.reach);
   if (!hit) {
@@ -61,8 +68,9 @@ void AddPoint(const SurfacePoints& surface, size_t i, const TriangleTree& model,
   Jacobian by_normal = Jacobian::Zero();
   by_normal.template middleCols<3>(3) = -Hat(n);
   if constexpr (N == kDrifting) {
-    by_position.template rightCols<3>() = at.model_from_surface.PointByDrift(x);
-    by_normal.template rightCols<3>() = -Hat(n) * at.model_from_surface.TurnByDrift(x);
+    const Vector3d& from = surface.seen_from[i];
+    by_position.template rightCols<3>() = at.model_from_surface.PointByDrift(surface.points[i], from);
+    by_normal.template rightCols<3>() = -Hat(n) * at.model_from_surface.TurnByDrift(from);
   }
   step.information += trust * (by_position.transpose() * certainty * by_position +
                                arm * arm * by_normal.transpose() * by_normal);
@@ -144,10 +152,11 @@ IcpResult ScoreSimilarity(const SurfacePoints& surface, const TriangleTree& mode
 IcpResult RefineSimilarity(const SurfacePoints& surface, const TriangleTree& model,
                            const DriftingSimilarity& start, const IcpOptions& options) {
   const double radius = ComputeRadius(surface);
-  // About the surface's own centre; a start that drifts already keeps its.
+  // About the places the surface was seen from; a start that drifts already keeps its centre.
   DriftingSimilarity model_from_surface =
-      start.Drift().isZero() ? DriftingSimilarity(start.AtCentre(), ComputeCentre(surface), Vector3d::Zero())
-                             : start;
+      start.Drift().isZero()
+          ? DriftingSimilarity(start.AtCentre(), ComputeCentre(surface.seen_from), Vector3d::Zero())
+          : start;
   const auto iterate = options.drift > 0 ? Iterate<kDrifting> : Iterate<kSimilarity>;
   double reach = options.first_reach;
   while (true) {

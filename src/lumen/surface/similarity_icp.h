@@ -2,7 +2,8 @@
 // most-likely- point methods: each point is matched with the place that explains its position and its normal
 // best; the similarity then minimises both, with noise that is small across the wall and large along it. A
 // match is believed less the dearer it is and not at all beyond the reach, which shrinks from level to level.
-// The similarity's scale may drift over the surface, as a monocular map's does.
+// The similarity's scale may drift over the surface, as a monocular map's does: a point is placed by the
+// similarity of the place it was seen from, so that what was seen from one place stays in shape.
 #pragma once
 
 #include "lumen/geometry/drifting_similarity.h"
@@ -22,6 +23,11 @@ struct IcpOptions {
   double least_scale = 0, most_scale = 1e9;
   double drift = 0;  // expected change of log scale over the surface's radius; 0: the scale is one
 };
+
+struct PlacedPoint {
+  Eigen::Vector3d point, normal;
+};
+PlacedPoint PlacePoint(const DriftingSimilarity& model_from_surface, const SurfacePoints& surface, size_t i);
 
 // Neighbouring points err alike: a surface tells about this many things independently.
 constexpr double kIndependentPoints = 40;

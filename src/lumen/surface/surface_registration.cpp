@@ -50,13 +50,28 @@ std::string Constraint::Words() const {
   return slide >= turn ? along("sliding along", translation) : along("turning about", rotation);
 }
 
-std::vector<double> ComputeResiduals(const TriangleMesh& surface, const TriangleTree& model,
-                                     const DriftingSimilarity& model_from_surface, int threads) {
-  std::vector<double> residuals(surface.vertices.size());
+TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface) {
+  const std::vector<Vector3d> seen_from = SeenFrom(surface);
+  for (size_t i = 0; i < surface.vertices.size(); ++i) {
+    const Vector3d x = surface.vertices[i].cast<double>();
+    const Sim3 there = model_from_surface.At(seen_from.empty() ? x : seen_from[i]);
+    surface.vertices[i] = (there * x).cast<float>();
+    if (!surface.normals.empty())
+      surface.normals[i] = (there.Rotation() * surface.normals[i].cast<double>()).cast<float>();
+    for (VertexAttribute& attribute : surface.attributes)
+      for (size_t k = 0; k < kSeenFrom.size(); ++k)
+        if (attribute.name == kSeenFrom[k])
+          attribute.values[i] = static_cast<float>((there * seen_from[i])[static_cast<Eigen::Index>(k)]);
+  }
+  return surface;
+}
+
+std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads) {
+  std::vector<double> residuals(placed.vertices.size());
   ParallelChunks(static_cast<int64_t>(residuals.size()), 256, threads, [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const auto hit = model.FindNearest(model_from_surface * surface.vertices[i].cast<double>(),
-                                         std::numeric_limits<float>::max());
+      const auto hit =
+          model.FindNearest(placed.vertices[i].cast<double>(), std::numeric_limits<float>::max());
       residuals[i] = hit ? std::sqrt(hit->cost) : std::numeric_limits<double>::infinity();
     }
   });
@@ -65,13 +80,17 @@ std::vector<double> ComputeResiduals(const TriangleMesh& surface, const Triangle
 
 std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,
                                            const DriftingSimilarity& model_from_surface, double reach) {
-  const Vector3d centre = model_from_surface * ComputeCentre(surface);
+  std::vector<PlacedPoint> placed;
+  Vector3d centre = Vector3d::Zero();
+  for (size_t i = 0; i < surface.Size(); ++i) {
+    placed.push_back(PlacePoint(model_from_surface, surface, i));
+    centre += placed.back().point / static_cast<double>(surface.Size());
+  }
   const double radius = model_from_surface.AtCentre().Scale() * ComputeRadius(surface);
   Matrix7d information = Matrix7d::Zero();
   double weight = 0, squared = 0;
   for (size_t i = 0; i < surface.Size(); ++i) {
-    const Vector3d p = model_from_surface * surface.points[i];
-    const Vector3d n = model_from_surface.RotationAt(surface.points[i]) * surface.normals[i];
+    const auto& [p, n] = placed[i];
     const auto hit = model.FindLikeliest(p, n, 0.5 * reach * reach, reach);
     if (!hit) continue;
     const Vector3d arm = (p - centre) / radius;
@@ -97,6 +116,22 @@ std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const T
 
 namespace {
 
+// Depth errs in proportion to itself, and alike from view to view: what was seen from afar says less than its
+// area would have it. How much less was found on subjects outside the suite.
+SurfacePoints TrustTheNear(SurfacePoints points) {
+  constexpr double kNear = 0.6;  // of the median distance
+  std::vector<double> distances;
+  for (size_t i = 0; i < points.Size(); ++i)
+    distances.push_back((points.points[i] - points.seen_from[i]).norm());
+  std::vector<double> sorted = distances;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  const double near = sorted.empty() ? 0 : kNear * *middle;
+  if (!(near > 0)) return points;  // nobody knows what it was seen from
+  for (size_t i = 0; i < points.Size(); ++i) points.weights[i] /= 1 + std::pow(distances[i] / near, 3);
+  return points;
+}
+
 struct Answer {
   IcpResult fit;      // a similarity
   IcpResult settled;  // with what its scale drifts
@@ -112,6 +147,7 @@ class Registrar {
         coarse_(SampleSurface(surface, options.coarse_points)),
         middle_(SampleSurface(surface, options.fine_points / 4)),
         fine_(SampleSurface(surface, options.fine_points, "confidence")),
+        near_(TrustTheNear(fine_)),
         model_(SampleSurface(model, kModelPoints)),
         dense_(SampleSurface(model, kDensePoints)),
         tree_(model),
@@ -119,6 +155,7 @@ class Registrar {
 
   const TriangleTree& Tree() const { return tree_; }
   const SurfacePoints& Fine() const { return fine_; }
+  const SurfacePoints& Near() const { return near_; }
   double Radius() const { return radius_; }
 
   std::vector<StartCandidate> FindAllStarts(const std::optional<Sim3>& guess) const {
@@ -170,22 +207,24 @@ class Registrar {
   // How far apart, in the model's unit, the halves of the surface that are trusted more and less would have
   // it: what systematic errors do to an answer shows here and not in its residual.
   double Discord(const DriftingSimilarity& placement) const {
-    std::vector<double> weights = fine_.weights;
+    std::vector<double> weights = near_.weights;
     std::nth_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(weights.size() / 2),
                      weights.end());
     const double middle = weights[weights.size() / 2];
     SurfacePoints halves[2];
-    for (size_t i = 0; i < fine_.Size(); ++i) {
-      SurfacePoints& half = halves[fine_.weights[i] > middle ? 1 : 0];
-      half.points.push_back(fine_.points[i]);
-      half.normals.push_back(fine_.normals[i]);
-      half.weights.push_back(fine_.weights[i]);
+    for (size_t i = 0; i < near_.Size(); ++i) {
+      SurfacePoints& half = halves[near_.weights[i] > middle ? 1 : 0];
+      half.points.push_back(near_.points[i]);
+      half.normals.push_back(near_.normals[i]);
+      half.weights.push_back(near_.weights[i]);
+      half.seen_from.push_back(near_.seen_from[i]);
     }
     if (halves[0].Size() < 100 || halves[1].Size() < 100) return 0;
     const DriftingSimilarity by[2] = {Finish(halves[0], placement), Finish(halves[1], placement)};
     Vector3d apart[2] = {Vector3d::Zero(), Vector3d::Zero()};
-    for (const Vector3d& x : fine_.points)
-      for (int k = 0; k < 2; ++k) apart[k] += (by[k] * x - placement * x) / static_cast<double>(fine_.Size());
+    for (size_t i = 0; i < near_.Size(); ++i)
+      for (int k = 0; k < 2; ++k)
+        apart[k] += PlacePoint(by[k], near_, i).point / static_cast<double>(near_.Size());
     return (apart[0] - apart[1]).norm();
   }
 
@@ -202,20 +241,13 @@ class Registrar {
   static constexpr int kDensePoints = 30000;
   static constexpr size_t kFine = 3;
   // The place is found with a short reach, which outliers and missing parts do not mislead; a long one at the
-  // end has the surface fit as a whole, and not where it happens to lie best.
+  // end has the surface fit as a whole, and not where it happens to lie best, and reaches what drifted most.
   static constexpr double kMiddleReach = 0.045, kScoreReach = 0.06, kLastReach = 0.1;
   static constexpr int kLastIterations = 100;  // along a tube steps are short
-  static constexpr double kDriftReach = 0.15;  // a surface that drifts lies farther off where it drifts most
-  static constexpr int kDriftIterations = 20;
 
   // Only once the similarity is found: before that a surface would be bent to fit where it does not belong.
   DriftingSimilarity Settle(const Sim3& fit) const {
-    if (!(options_.drift > 0)) return fit;
-    IcpOptions drifting = Reaches(fit, kDriftReach, kLastReach);
-    drifting.drift = options_.drift;
-    drifting.iterations = kDriftIterations;
-    drifting.last_iterations = kLastIterations;
-    return RefineSimilarity(middle_, tree_, fit, drifting).model_from_surface;
+    return options_.drift > 0 ? Finish(middle_, fit) : DriftingSimilarity(fit);
   }
 
   // Reaches in the surface's radius; the scale stays near the start's.
@@ -256,7 +288,7 @@ class Registrar {
   const SurfaceRegistrationOptions& options_;
   int threads_;
   // Where the surface lies, all of it says alike; how exactly, those parts say that were seen from near.
-  SurfacePoints coarse_, middle_, fine_, model_, dense_;
+  SurfacePoints coarse_, middle_, fine_, near_, model_, dense_;
   TriangleTree tree_;
   double radius_;
 };
@@ -274,8 +306,8 @@ Residuals MeasureResiduals(const Registrar& registrar, const DriftingSimilarity&
   double share = 0, whole = 0;
   for (size_t i = 0; i < points.Size(); ++i) {
     whole += points.weights[i];
-    const auto hit = registrar.Tree().FindNearest(model_from_surface * points.points[i], match_distance);
-    const Vector3d normal = model_from_surface.RotationAt(points.points[i]) * points.normals[i];
+    const auto [point, normal] = PlacePoint(model_from_surface, points, i);
+    const auto hit = registrar.Tree().FindNearest(point, match_distance);
     if (!hit || hit->normal.dot(normal) <= kLeastCosine) continue;
     matched.push_back(std::sqrt(hit->cost));
     share += points.weights[i];
@@ -301,16 +333,20 @@ void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegi
 
 // The similarity nearest to the placement, and how far the scale leaves its own.
 void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
-  std::vector<Vector3d> placed;
-  placed.reserve(points.Size());
+  std::vector<Vector3d> from, to;
+  std::vector<double> weights;
   double least = std::numeric_limits<double>::max(), most = 0;
-  for (const Vector3d& x : points.points) {
-    placed.push_back(result.placement * x);
-    least = std::min(least, result.placement.ScaleAt(x));
-    most = std::max(most, result.placement.ScaleAt(x));
+  for (size_t i = 0; i < points.Size(); ++i) {
+    const Sim3 there = result.placement.At(points.seen_from[i]);
+    for (const Vector3d& x : {points.points[i], points.seen_from[i]}) {
+      from.push_back(x);
+      to.push_back(there * x);
+      weights.push_back(points.weights[i]);
+    }
+    least = std::min(least, there.Scale());
+    most = std::max(most, there.Scale());
   }
-  result.model_from_surface =
-      EstimateAlignment(points.points, placed, {}, points.weights).value_or(result.placement.AtCentre());
+  result.model_from_surface = EstimateAlignment(from, to, {}, weights).value_or(result.placement.AtCentre());
   result.least_scale = least / result.model_from_surface.Scale();
   result.most_scale = most / result.model_from_surface.Scale();
 }
@@ -332,8 +368,7 @@ void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match
   constexpr double kRough = 1.0 / 3;
   if (matched && result.residual_mean > kRough * match_distance)
     result.doubts.emplace_back("the surface follows the model only roughly");
-  constexpr double kTornApart = 4.0 / 3;
-  if (matched && result.discord > kTornApart * match_distance) {
+  if (matched && result.discord > match_distance) {
     char text[96];
     std::snprintf(text, sizeof(text), "its better and its worse seen halves would lie %.1f mm apart",
                   result.discord);
@@ -360,8 +395,8 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
     return result;
   }
   const Answer& best = answers.front();
-  result.placement = registrar.Finish(registrar.Fine(), best.settled.model_from_surface);
-  AddSimilarity(registrar.Fine(), result);
+  result.placement = registrar.Finish(registrar.Near(), best.settled.model_from_surface);
+  AddSimilarity(registrar.Near(), result);
   result.discord = registrar.Discord(result.placement);
   constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
   result.runner_up = registrar.RunnerUp(answers);

@@ -44,8 +44,8 @@ struct Constraint {
 struct SurfaceRegistration {
   SurfaceRegistrationStatus status = SurfaceRegistrationStatus::kTooSmall;
   // The surface's place. A monocular map's scale drifts along the path, which a similarity that must fit the
-  // whole surface pays for by sliding; so the drift that the model shows is taken out. The similarity is the
-  // one nearest to that, and the one for cameras.
+  // whole surface pays for by sliding; so the drift that the model shows is taken out. The similarity, the
+  // one for cameras, is the nearest to that over the surface and the places it was seen from.
   DriftingSimilarity placement;
   Sim3 model_from_surface;
   double least_scale = 0, most_scale = 0;  // of the placement over the surface, relative to the similarity's
@@ -66,9 +66,10 @@ SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleM
                                     const std::optional<Sim3>& guess,
                                     const SurfaceRegistrationOptions& options, int threads);
 
-// Distance of every vertex, once registered, from the model.
-std::vector<double> ComputeResiduals(const TriangleMesh& surface, const TriangleTree& model,
-                                     const DriftingSimilarity& model_from_surface, int threads);
+// The surface where it belongs.
+TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface);
+// Distance of every vertex of a surface that has been placed from the model.
+std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads);
 
 // The seven motions at a solution.
 std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,

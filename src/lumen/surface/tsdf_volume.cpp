@@ -64,6 +64,7 @@ Image<float> BorderWeight(const DepthImage& depth, int border_pixels) {
 struct TsdfVolume::PreparedView {
   PinholeCamera camera;
   Rigid3 world_from_camera, camera_from_world;
+  Vector3f place;              // of the camera
   Image<float> inverse_depth;  // linear over a plane, so that bilinear sampling is exact there; 0: unknown
   Image<float> slant;
   Image<float> weight;
@@ -73,6 +74,7 @@ struct TsdfVolume::PreparedView {
       : camera(view.camera),
         world_from_camera(view.world_from_camera),
         camera_from_world(view.world_from_camera.Inverse()),
+        place(view.world_from_camera.Translation().cast<float>()),
         inverse_depth(view.depth.Width(), view.depth.Height()),
         slant(view.depth.Width(), view.depth.Height()),
         weight(BorderWeight(view.depth, options.border_pixels)) {
@@ -189,6 +191,7 @@ void TsdfVolume::UpdateVoxel(const PreparedView& view, const Vector3f& x_in_came
   for (int c = 0; c < 3 && !view.color.Empty(); ++c)
     voxel.color[c] += share * (static_cast<float>(view.color(x, y, c)) - voxel.color[c]);
   voxel.depth += share * (z - voxel.depth);
+  voxel.seen_from += share * (view.place - voxel.seen_from);
   voxel.weight = total;
   voxel.views += 1;
 }
@@ -222,6 +225,7 @@ struct TsdfVolume::Extraction {
 
   explicit Extraction(double reference) : reference_depth(static_cast<float>(reference)) {
     mesh.attributes = {{"confidence", {}}, {"observations", {}}};
+    for (const char* name : kSeenFrom) mesh.attributes.push_back({name, {}});
   }
 
   void AddCell(const Vector3i& cell, const std::array<const Voxel*, 8>& voxels) {
@@ -233,6 +237,7 @@ struct TsdfVolume::Extraction {
     for (const Voxel* voxel : voxels) {
       mean.weight += voxel->weight / 8;
       mean.depth += voxel->depth / 8;
+      mean.seen_from += voxel->seen_from / 8;
       mean.views = std::max(mean.views, voxel->views);
       for (int c = 0; c < 3; ++c) mean.color[c] += voxel->color[c] / 8;
     }
@@ -241,6 +246,8 @@ struct TsdfVolume::Extraction {
     const float far = mean.depth / reference_depth;
     mesh.attributes[0].values.push_back(mean.weight / (mean.weight + 1) / (1 + far * far));
     mesh.attributes[1].values.push_back(mean.views);
+    for (size_t k = 0; k < kSeenFrom.size(); ++k)
+      mesh.attributes[2 + k].values.push_back(mean.seen_from[static_cast<Eigen::Index>(k)]);
   }
 
   // `first_node`: where the net's cell 0 lies, in voxels.

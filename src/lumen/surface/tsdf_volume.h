@@ -39,8 +39,8 @@ class TsdfVolume {
   size_t BlockCount() const { return blocks_.size(); }
   size_t MemoryBytes() const { return blocks_.size() * sizeof(Block); }
   // Facing the cameras; normals, colours and the attributes "confidence" (0 … 1: w / (w + 1) of the weight w,
-  // and less the farther away the views were: depth errs in proportion) and "observations" (views that saw
-  // it).
+  // and less the farther away the views were: depth errs in proportion), "observations" (views that saw it)
+  // and kSeenFrom.
   TriangleMesh ExtractMesh(double least_weight, double reference_depth) const;
 
  private:
@@ -49,7 +49,8 @@ class TsdfVolume {
     float weight = 0;
     float color[3] = {};
     float views = 0;
-    float depth = 0;  // from which it was seen, mean
+    float depth = 0;                                      // from which it was seen, mean
+    Eigen::Vector3f seen_from = Eigen::Vector3f::Zero();  // mean place of the cameras
   };
   struct Block {
     Eigen::Vector3i index;
