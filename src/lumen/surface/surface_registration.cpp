@@ -353,8 +353,8 @@ void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
 
 // From nothing, an answer that is no better than another is none.
 // `similar_share`: what of the surface the similarity alone laid onto the model.
-void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match_distance,
-           double similar_share, SurfaceRegistration& result) {
+void Judge(const SurfaceRegistrationOptions& options, const Registrar& registrar, bool guessed,
+           double match_distance, double similar_share, SurfaceRegistration& result) {
   // With its drift taken out more of a surface lies on the model, but also where it does not belong.
   const bool matched = std::min(similar_share, result.matched_share) >= options.least_matched;
   result.status = matched && (guessed || !result.ambiguous) ? SurfaceRegistrationStatus::kRegistered
@@ -368,7 +368,8 @@ void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match
   constexpr double kRough = 1.0 / 3;
   if (matched && result.residual_mean > kRough * match_distance)
     result.doubts.emplace_back("the surface follows the model only roughly");
-  if (matched && result.discord > match_distance) {
+  if (matched) result.discord = registrar.Discord(result.placement);
+  if (result.discord > match_distance) {
     char text[96];
     std::snprintf(text, sizeof(text), "its better and its worse seen halves would lie %.1f mm apart",
                   result.discord);
@@ -397,7 +398,6 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   const Answer& best = answers.front();
   result.placement = registrar.Finish(registrar.Near(), best.settled.model_from_surface);
   AddSimilarity(registrar.Near(), result);
-  result.discord = registrar.Discord(result.placement);
   constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
   result.runner_up = registrar.RunnerUp(answers);
   result.ambiguous = result.runner_up > 0 && result.runner_up < kClearlyWorse;
@@ -409,7 +409,7 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   result.constraints = ComputeConstraints(registrar.Fine(), registrar.Tree(), result.placement, reach);
   const double similar_share =
       MeasureResiduals(registrar, best.fit.model_from_surface, match_distance).matched_share;
-  Judge(options, guess.has_value(), match_distance, similar_share, result);
+  Judge(options, registrar, guess.has_value(), match_distance, similar_share, result);
   return result;
 }
 

@@ -52,7 +52,8 @@ struct SurfaceRegistration {
   double residual_mean = 0, residual_median = 0, residual_p95 = 0;  // of the matched points, at `placement`
   double similarity_residual_mean = 0;  // at `model_from_surface`, the drift left in
   double matched_share = 0;             // of the surface as far as it is trusted (attribute "confidence")
-  double discord = 0;    // how far apart its more and its less trusted half would lie, each by itself
+  // How far apart its more and its less trusted half would lie, each by itself; 0 where too little matched.
+  double discord = 0;
   double runner_up = 0;  // cost of the best other answer relative to this one's; 0: there was none
   bool ambiguous = false;
   bool confident = false;

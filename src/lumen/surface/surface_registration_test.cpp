@@ -240,11 +240,19 @@ TEST(SurfaceRegistration, HalvesThatDisagreeAreNoticed) {
     torn.attributes[0].values[i] = left ? 0.3F : 0.6F;
     if (left) torn.vertices[i] += shift;
   }
-  const auto discord = [](const TriangleMesh& surface) {
-    return RegisterSurface(surface, Nose().model, Nose().truth, {}, 2).discord;
+  SurfaceRegistrationOptions options;
+  options.match_distance = 0.8;  // beyond which it is a doubt
+  const auto doubted = [](const SurfaceRegistration& result) {
+    return std::any_of(result.doubts.begin(), result.doubts.end(), [](const std::string& doubt) {
+      return doubt.find("halves would lie") != std::string::npos;
+    });
   };
-  EXPECT_LT(discord(Nose().surface), 0.2);
-  EXPECT_NEAR(discord(torn), 1.2, 0.6);
+  const SurfaceRegistration whole = RegisterSurface(Nose().surface, Nose().model, Nose().truth, options, 2);
+  EXPECT_LT(whole.discord, 0.2);
+  EXPECT_FALSE(doubted(whole));
+  const SurfaceRegistration in_two = RegisterSurface(torn, Nose().model, Nose().truth, options, 2);
+  EXPECT_NEAR(in_two.discord, 1.2, 0.6);
+  EXPECT_TRUE(doubted(in_two));
 }
 
 // Along a tube a step of the last fit is short: it must go on until it rests, from a start that is off along
