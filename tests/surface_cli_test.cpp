@@ -65,14 +65,21 @@ TEST_F(SurfaceCli, FusingSaysWhatIsMissing) {
   ExpectFault(StrCat("fuse ", Path("run"), " --out ", Path("a.ply"), " --set fusion.voxell=1"), "voxel");
 }
 
-// The true registration: the run's map to millimetres.
-void ExpectTruth(const Json& json) {
-  const Eigen::Matrix4d truth = MapFromWorld().Inverse().Matrix();
+Eigen::Affine3d ReadTransform(const Json& json) {
+  Eigen::Affine3d transform;
   const auto& rows = json.At("transform").AsArray();
   for (int r = 0; r < 4; ++r)
     for (int c = 0; c < 4; ++c)
-      EXPECT_NEAR(rows[static_cast<size_t>(r)].AsArray()[static_cast<size_t>(c)].AsDouble(), truth(r, c),
-                  c == 3 ? 1.5 : 0.2);
+      transform.matrix()(r, c) = rows[static_cast<size_t>(r)].AsArray()[static_cast<size_t>(c)].AsDouble();
+  return transform;
+}
+
+// The true registration: the run's map to millimetres.
+void ExpectTruth(const Json& json) {
+  const Eigen::Matrix4d truth = MapFromWorld().Inverse().Matrix();
+  const Eigen::Matrix4d found = ReadTransform(json).matrix();
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 4; ++c) EXPECT_NEAR(found(r, c), truth(r, c), c == 3 ? 1.5 : 0.2);
 }
 
 TEST_F(SurfaceCli, ARunIsRegisteredFromNothingAndItsFilesLieInTheCt) {
@@ -119,13 +126,20 @@ TEST_F(SurfaceCli, AVolumeRegistersLikeItsMesh) {
   const std::string guess = Path("guess.txt");
   const Eigen::Matrix4d truth = MapFromWorld().Inverse().Matrix();
   std::ofstream(guess) << truth;
-  for (const char* name : {"ct.nii", "ct.nrrd", "model.ply"}) {
+  std::vector<std::vector<Eigen::Vector3d>> placed;  // some places of the map, by each
+  for (const char* name : {"model.ply", "ct.nii", "ct.nrrd"}) {
     if (std::string(name) != "model.ply") SaveVolume(Path(name), volume);
     const CommandResult result = RunCommand(StrCat("lumen -q register ", Path("run"), " --model ", Path(name),
                                                    " --initial ", guess, " --json ", Path("v.json")));
     ASSERT_EQ(result.code, 0) << name << result.err;
-    ExpectTruth(Json::Load(Path("v.json")));
-    EXPECT_LT(Json::Load(Path("v.json")).At("residual_mean_mm").AsDouble(), 0.15) << name;
+    const Json json = Json::Load(Path("v.json"));
+    ExpectTruth(json);
+    EXPECT_LT(json.At("residual_mean_mm").AsDouble(), 0.15) << name;
+    placed.emplace_back();
+    for (const int i : {0, 30, 59})
+      placed.back().push_back(ReadTransform(json) * (MapFromWorld() * sequence.Pose(i).Translation()));
+    for (size_t k = 0; k < placed.back().size(); ++k)
+      EXPECT_LT((placed.back()[k] - placed.front()[k]).norm(), 0.2) << name;
   }
 }
 
@@ -182,7 +196,35 @@ TEST_F(SurfaceCli, MetresAreNoticed) {
   SaveMesh(Path("metres.ply"), metres);
   const CommandResult result = RunCommand(
       StrCat("lumen register ", Path("run"), " --model ", Path("metres.ply"), " --json ", Path("m.json")));
+  EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("units metres"), std::string::npos) << result.err;
+  // A ball of air a hundredth of a unit wide.
+  Volume ball;
+  ball.size = Eigen::Vector3i::Constant(20);
+  ball.lps_from_index.diagonal().head<3>().setConstant(0.001);
+  for (int i = 0; i < 20 * 20 * 20; ++i) {
+    const Eigen::Vector3d p(i % 20 - 9.5, i / 20 % 20 - 9.5, i / 400 - 9.5);
+    ball.values.push_back(static_cast<float>(-400 + 100 * (p.norm() - 5)));
+  }
+  SaveVolume(Path("ball.nrrd"), ball);
+  EXPECT_NE(RunCommand(StrCat("lumen register ", Path("run"), " --model ", Path("ball.nrrd")))
+                .err.find("units metres"),
+            std::string::npos);
+}
+
+// A surface that another program moved, and what its vertices carry not.
+TEST_F(SurfaceCli, AMovedSurfaceIsNoticed) {
+  ASSERT_EQ(RunCommand(StrCat("lumen -q fuse ", Path("run"), " --out ", Path("own.ply"))).code, 0);
+  TriangleMesh moved = LoadMesh(Path("own.ply"));
+  const std::string to_model = StrCat(" --model ", Path("model.ply"));
+  EXPECT_EQ(RunCommand(StrCat("lumen register ", Path("own.ply"), to_model)).err.find("was it moved"),
+            std::string::npos);
+  for (Eigen::Vector3f& vertex : moved.vertices) vertex = {-vertex.x(), -vertex.y(), vertex.z()};
+  for (Eigen::Vector3f& normal : moved.normals) normal = {-normal.x(), -normal.y(), normal.z()};
+  SaveMesh(Path("moved.ply"), moved);
+  const CommandResult result = RunCommand(StrCat("lumen register ", Path("moved.ply"), to_model));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("was it moved"), std::string::npos) << result.err;
 }
 
 // The study of all this on a video: the shipped model, SLAM, fusion, registration to the anatomy, the truth.

@@ -40,8 +40,8 @@ void Print(const SurfaceRegistration& registration) {
                 100 * registration.matched_share, registration.model_from_surface.Scale());
   std::cout << line;
   if (registration.most_scale > registration.least_scale) {
-    std::snprintf(line, sizeof(line), "drift taken out %.3f to %.3f of the scale, over the surface\n",
-                  registration.least_scale, registration.most_scale);
+    std::snprintf(line, sizeof(line), "drift taken out %.3f to %.3f of the scale\n", registration.least_scale,
+                  registration.most_scale);
     std::cout << line;
   }
   std::cout << "confident       " << (registration.confident ? "yes" : "no") << '\n';
@@ -66,7 +66,8 @@ void Register(const RegisterOptions& options) {
   if (registration.status != SurfaceRegistrationStatus::kRegistered) {
     std::string why;
     for (const std::string& doubt : registration.doubts) why += (why.empty() ? "" : "; ") + doubt;
-    std::cerr << "lumen: not registered: " << why << '\n';
+    std::cerr << "lumen: not registered: " << why
+              << " (is it the CT of this organ? if so, --initial or --pairs may help)\n";
     throw ExitRequest{kNotRegistered};
   }
   Print(registration);

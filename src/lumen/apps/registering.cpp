@@ -2,6 +2,7 @@
 
 #include <Eigen/Geometry>
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
 
 #include "lumen/apps/fuse_run.h"
@@ -43,6 +44,18 @@ void RequireSurface(const TriangleMesh& mesh, const fs::path& path) {
   constexpr size_t kLeast = 20;
   if (mesh.triangles.size() < kLeast)
     throw InputError(path, StrCat("holds ", mesh.triangles.size(), " triangles: too few to register"));
+  if (!HasArea(mesh)) throw InputError(path, "holds triangles without an area: points or lines only");
+}
+
+// Other programs move vertices and leave attributes as they are.
+void DropStaleViewpoints(TriangleMesh& mesh, const fs::path& path) {
+  constexpr double kLeastFacing = 0.75;
+  if (ComputeFacingShare(mesh) >= kLeastFacing) return;
+  LogWarning(path.string(),
+             ": faces away from where it was seen from (seen_from_x, …), which is left out; was it moved?");
+  std::erase_if(mesh.attributes, [](const VertexAttribute& attribute) {
+    return std::find(kSeenFrom.begin(), kSeenFrom.end(), attribute.name) != kSeenFrom.end();
+  });
 }
 
 std::vector<std::vector<double>> LoadNumbers(const fs::path& path) {
@@ -116,6 +129,7 @@ RegistrationInput LoadRegistrationInput(const fs::path& path, const FusionOption
     input.surface = fs::exists(stored) ? LoadMesh(stored) : FuseRun(run, fusion).mesh;
   }
   RequireSurface(input.surface, path);
+  DropStaleViewpoints(input.surface, path);
   return input;
 }
 
@@ -133,6 +147,7 @@ TriangleMesh LoadModelSurface(const ModelChoice& choice) {
                      StrCat("has no air–tissue surface at ", choice.threshold, " (its values are ",
                             volume.Least(), " to ", volume.Most(), "): give --threshold"));
   RequireSurface(mesh, choice.path);
+  WarnOfUnits(mesh, choice.path);
   return mesh;
 }
 
@@ -190,7 +205,7 @@ Json RegistrationToJson(const SurfaceRegistration& registration) {
   json["drift"]["least_scale"] = registration.least_scale;
   json["drift"]["most_scale"] = registration.most_scale;
   json["runner_up"] = registration.runner_up;
-  json["discord_mm"] = registration.discord;
+  json["discord_mm"] = registration.discord ? Json(*registration.discord) : Json();
   json["constraints"] = Json::MakeArray();
   for (const Constraint& constraint : registration.constraints)
     json["constraints"].Append(ConstraintToJson(constraint));

@@ -29,11 +29,6 @@ double DriftingSimilarity::ScaleAt(const Vector3d& x) const {
   return similarity_.Scale() / (1 - 2 * half_.dot(y) + half_.squaredNorm() * y.squaredNorm());
 }
 
-Rigid3 DriftingSimilarity::TransformPose(const Rigid3& world_from_camera) const {
-  const Vector3d& x = world_from_camera.Translation();
-  return Rigid3(Eigen::Quaterniond(RotationAt(x) * world_from_camera.RotationMatrix()), *this * x);
-}
-
 Sim3 DriftingSimilarity::At(const Vector3d& x) const {
   if (half_.isZero()) return similarity_;
   const Matrix3d rotation = RotationAt(x);

@@ -30,8 +30,6 @@ class DriftingSimilarity {
   Eigen::Matrix3d RotationAt(const Eigen::Vector3d& x) const;
   double ScaleAt(const Eigen::Vector3d& x) const;
   Sim3 At(const Eigen::Vector3d& x) const;
-  // Moves a camera: its centre by the map, its orientation by the rotation there.
-  Rigid3 TransformPose(const Rigid3& world_from_camera) const;
 
   // How At(seen_from) * x moves with the drift, (3×3) per unit of gradient; and how the similarity at x
   // turns.

@@ -73,7 +73,7 @@ TEST(DriftingSimilarity, DerivativesByTheDriftAgreeWithDifferences) {
 TEST(DriftingSimilarity, MovesACameraWithItsSurroundings) {
   const DriftingSimilarity map(kSimilarity, kCentre, kDrift);
   const Rigid3 camera(ExpSO3({0.2, 0.1, -0.5}), kPlace);
-  const Rigid3 moved = map.TransformPose(camera);
+  const Rigid3 moved = map.At(kPlace).TransformPose(camera);
   // What lies a little before the camera still lies there.
   const Vector3d ahead = map * (camera * Vector3d(0, 0, 1e-4));
   const Vector3d direction = (moved.Inverse() * ahead).normalized();

@@ -1,7 +1,9 @@
 // DICOM folders, written here with GDCM itself.
 #include <gdcmAttribute.h>
 #include <gdcmImageWriter.h>
+#include <gdcmReader.h>
 #include <gdcmUIDGenerator.h>
+#include <gdcmWriter.h>
 #include <gtest/gtest.h>
 
 #include "lumen/base/error.h"
@@ -96,6 +98,29 @@ TEST(Dicom, TwoSeriesAreListedAndOneIsChosen) {
   const double a = std::abs(LoadVolume(folder.Path(), {"1"}).lps_from_index(2, 2));
   const double b = std::abs(LoadVolume(folder.Path(), {"2"}).lps_from_index(2, 2));
   EXPECT_NEAR(a + b, 3, 1e-9);
+}
+
+TEST(Dicom, SlicesWithoutSpacingSaySo) {
+  if (!HaveDicom()) GTEST_SKIP() << "the module is not beside the tests";
+  const TemporaryFolder folder;
+  WriteSeries(folder.Path(), "bare", 1);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.Path())) {
+    gdcm::Reader reader;
+    reader.SetFileName(entry.path().c_str());
+    ASSERT_TRUE(reader.Read());
+    ASSERT_GT(reader.GetFile().GetDataSet().Remove(gdcm::Tag(0x0028, 0x0030)), 0U);
+    gdcm::Writer writer;
+    writer.SetFile(reader.GetFile());
+    writer.SetFileName(entry.path().c_str());
+    ASSERT_TRUE(writer.Write());
+  }
+  std::string fault;
+  try {
+    LoadVolume(folder.Path());
+  } catch (const InputError& error) {
+    fault = error.what();
+  }
+  EXPECT_NE(fault.find("no spacing"), std::string::npos) << fault;
 }
 
 TEST(Dicom, AFolderWithoutSlicesSaysSo) {

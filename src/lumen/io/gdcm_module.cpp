@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const gdcm::Tag kSeriesUid(0x0020, 0x000e), kDescription(0x0008, 0x103e), kPosition(0x0020, 0x0032);
+const gdcm::Tag kSeriesUid(0x0020, 0x000e), kDescription(0x0008, 0x103e), kPosition(0x0020, 0x0032),
+    kPixelSpacing(0x0028, 0x0030);
 
 struct Series {
   std::string uid, description;
@@ -104,6 +105,9 @@ Slice LoadSlice(const std::string& file) {
   gdcm::ImageReader reader;
   reader.SetFileName(file.c_str());
   if (!reader.Read()) throw InputError(file, "cannot be read as a DICOM image");
+  // Without it the image would say 1 mm.
+  if (!reader.GetFile().GetDataSet().FindDataElement(kPixelSpacing))
+    throw InputError(file, "has no spacing (PixelSpacing): its millimetres are unknown");
   const gdcm::Image& image = reader.GetImage();
   if (image.GetPixelFormat().GetSamplesPerPixel() != 1) throw InputError(file, "is not a grey image");
   std::vector<char> buffer(image.GetBufferLength());

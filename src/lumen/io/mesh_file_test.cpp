@@ -125,6 +125,12 @@ TEST(MeshFile, FaultsAreNamed) {
   EXPECT_NE(FaultOf("a.obj", "v 0 0 0\nf 1 2 3\n").find("names vertex 1 of 1"), std::string::npos);
   EXPECT_NE(FaultOf("a.obj", "v 0 0 x\n").find("line 1: \"x\" is not a number"), std::string::npos);
   EXPECT_NE(FaultOf("a.obj", "v 0 0 nan\n").find("not finite"), std::string::npos);
+  const std::string head = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\n";
+  EXPECT_NE(FaultOf("a.ply", head + "property list uchar float more\nend_header\n0 1 2\n").find("a list"),
+            std::string::npos);
+  EXPECT_NE(
+      FaultOf("a.ply", head + "element vertex 1\nproperty float x\nend_header\n0\n0\n").find("two elements"),
+      std::string::npos);
   EXPECT_NE(FaultOf("a.stl", "short").find("cut short"), std::string::npos);
   EXPECT_NE(FaultOf("a.xyz", "").find("not a mesh format"), std::string::npos);
 }

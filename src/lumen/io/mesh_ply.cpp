@@ -117,6 +117,8 @@ void ParsePropertyLine(const std::vector<std::string>& words, const std::string&
   if (property.is_list) property.count_type = ParseType(words[2], name);
   property.type = ParseType(words[property.is_list ? 3 : 1], name);
   property.name = words.back();
+  if (property.is_list && header.elements.back().name == "vertex")
+    throw InputError(name, StrCat("its vertices have a list (\"", property.name, "\"), which is not read"));
   header.elements.back().properties.push_back(property);
 }
 
@@ -140,6 +142,9 @@ PlyHeader ParseHeader(const std::string& bytes, const std::string& name) {
     } else if (words[0] == "element" && words.size() >= 3) {
       const auto count = ParseInteger(words[2]);
       if (!count || *count < 0) throw InputError(name, "the PLY header is damaged");
+      const bool twice = std::any_of(header.elements.begin(), header.elements.end(),
+                                     [&](const PlyElement& e) { return e.name == words[1]; });
+      if (twice) throw InputError(name, StrCat("has two elements \"", words[1], '"'));
       header.elements.push_back({words[1], *count, {}});
     } else if (words[0] == "property") {
       ParsePropertyLine(words, name, header);

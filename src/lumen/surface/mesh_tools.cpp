@@ -21,6 +21,14 @@ Vector3f FaceVector(const TriangleMesh& mesh, const std::array<int32_t, 3>& t) {
   return (Corner(mesh, t, 1) - Corner(mesh, t, 0)).cross(Corner(mesh, t, 2) - Corner(mesh, t, 0));
 }
 
+const VertexAttribute* FindAttribute(const TriangleMesh& mesh, const std::string& name) {
+  const auto found = std::find_if(mesh.attributes.begin(), mesh.attributes.end(),
+                                  [&](const VertexAttribute& a) { return a.name == name; });
+  return found != mesh.attributes.end() ? &*found : nullptr;
+}
+
+float AtLeastZero(float weight) { return std::isfinite(weight) && weight > 0 ? weight : 0; }
+
 class Forest {
  public:
   explicit Forest(size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0); }
@@ -49,6 +57,13 @@ double ComputeArea(const TriangleMesh& mesh) {
   double area = 0;
   for (const auto& t : mesh.triangles) area += 0.5 * static_cast<double>(FaceVector(mesh, t).norm());
   return area;
+}
+
+bool HasArea(const TriangleMesh& mesh) {
+  Eigen::AlignedBox3f box;
+  for (const Vector3f& vertex : mesh.vertices) box.extend(vertex);
+  constexpr double kLeast = 1e-5;  // of the extent's square; rounding gives lines some
+  return ComputeArea(mesh) > kLeast * static_cast<double>(box.diagonal().squaredNorm());
 }
 
 TriangleMesh FlipTriangles(TriangleMesh mesh) {
@@ -111,21 +126,33 @@ TriangleMesh RemoveSpecks(const TriangleMesh& mesh, double least_share) {
 TriangleMesh KeepLargestPart(const TriangleMesh& mesh) { return RemoveSpecks(mesh, 1.0); }
 
 std::vector<Vector3d> SeenFrom(const TriangleMesh& mesh) {
-  std::vector<Vector3d> places;
+  std::vector<Vector3d> places(mesh.vertices.size());
   for (size_t k = 0; k < kSeenFrom.size(); ++k) {
-    const auto found = std::find_if(mesh.attributes.begin(), mesh.attributes.end(),
-                                    [&](const VertexAttribute& a) { return a.name == kSeenFrom[k]; });
-    if (found == mesh.attributes.end()) return {};
-    places.resize(mesh.vertices.size());
-    for (size_t i = 0; i < places.size(); ++i) places[i][static_cast<Eigen::Index>(k)] = found->values[i];
+    const VertexAttribute* attribute = FindAttribute(mesh, kSeenFrom[k]);
+    if (attribute == nullptr) return {};
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (!std::isfinite(attribute->values[i])) return {};
+      places[i][static_cast<Eigen::Index>(k)] = attribute->values[i];
+    }
   }
   return places;
 }
 
+double ComputeFacingShare(const TriangleMesh& mesh) {
+  const std::vector<Vector3d> seen_from = SeenFrom(mesh);
+  if (seen_from.empty()) return 1;
+  const std::vector<Vector3f> normals = ComputeVertexNormals(mesh);
+  size_t facing = 0;
+  for (size_t i = 0; i < normals.size(); ++i)
+    facing += (seen_from[i].cast<float>() - mesh.vertices[i]).dot(normals[i]) >= 0 ? 1 : 0;
+  return static_cast<double>(facing) / static_cast<double>(normals.size());
+}
+
 SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::string& weight_attribute) {
-  const VertexAttribute* weights = nullptr;
-  for (const VertexAttribute& attribute : mesh.attributes)
-    if (attribute.name == weight_attribute) weights = &attribute;
+  const VertexAttribute* weights = FindAttribute(mesh, weight_attribute);
+  if (weights != nullptr && std::none_of(weights->values.begin(), weights->values.end(),
+                                         [](float w) { return AtLeastZero(w) > 0; }))
+    weights = nullptr;
   const std::vector<Vector3f> normals = ComputeVertexNormals(mesh);
   const std::vector<Vector3d> seen_from = SeenFrom(mesh);
   SurfacePoints samples;
@@ -152,7 +179,7 @@ SurfacePoints SampleSurface(const TriangleMesh& mesh, int count, const std::stri
         const auto vertex = static_cast<size_t>(t[k]);
         point += w * mesh.vertices[vertex];
         normal += w * normals[vertex];
-        weight += w * (weights != nullptr ? weights->values[vertex] : 1.0F);
+        weight += w * (weights != nullptr ? AtLeastZero(weights->values[vertex]) : 1.0F);
         if (!seen_from.empty()) from += static_cast<double>(w) * seen_from[vertex];
       }
       if (normal.norm() < 1e-6F) normal = FaceVector(mesh, t);

@@ -58,6 +58,7 @@ TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_
     surface.vertices[i] = (there * x).cast<float>();
     if (!surface.normals.empty())
       surface.normals[i] = (there.Rotation() * surface.normals[i].cast<double>()).cast<float>();
+    if (seen_from.empty()) continue;
     for (VertexAttribute& attribute : surface.attributes)
       for (size_t k = 0; k < kSeenFrom.size(); ++k)
         if (attribute.name == kSeenFrom[k])
@@ -206,7 +207,7 @@ class Registrar {
 
   // How far apart, in the model's unit, the halves of the surface that are trusted more and less would have
   // it: what systematic errors do to an answer shows here and not in its residual.
-  double Discord(const DriftingSimilarity& placement) const {
+  std::optional<double> Discord(const DriftingSimilarity& placement) const {
     std::vector<double> weights = near_.weights;
     std::nth_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(weights.size() / 2),
                      weights.end());
@@ -219,7 +220,7 @@ class Registrar {
       half.weights.push_back(near_.weights[i]);
       half.seen_from.push_back(near_.seen_from[i]);
     }
-    if (halves[0].Size() < 100 || halves[1].Size() < 100) return 0;
+    if (halves[0].Size() < 100 || halves[1].Size() < 100) return std::nullopt;
     const DriftingSimilarity by[2] = {Finish(halves[0], placement), Finish(halves[1], placement)};
     Vector3d apart[2] = {Vector3d::Zero(), Vector3d::Zero()};
     for (size_t i = 0; i < near_.Size(); ++i)
@@ -351,14 +352,16 @@ void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
   result.most_scale = most / result.model_from_surface.Scale();
 }
 
-// From nothing, an answer that is no better than another is none.
+// An answer that is no better than another is none; a guess decides between such as differ a little.
 // `similar_share`: what of the surface the similarity alone laid onto the model.
 void Judge(const SurfaceRegistrationOptions& options, const Registrar& registrar, bool guessed,
            double match_distance, double similar_share, SurfaceRegistration& result) {
   // With its drift taken out more of a surface lies on the model, but also where it does not belong.
   const bool matched = std::min(similar_share, result.matched_share) >= options.least_matched;
-  result.status = matched && (guessed || !result.ambiguous) ? SurfaceRegistrationStatus::kRegistered
-                                                            : SurfaceRegistrationStatus::kNotRegistered;
+  constexpr double kBetter = 1.05;
+  const bool chosen = !result.ambiguous || (guessed && result.runner_up >= kBetter);
+  result.status =
+      matched && chosen ? SurfaceRegistrationStatus::kRegistered : SurfaceRegistrationStatus::kNotRegistered;
   if (!matched)
     result.doubts.push_back(StrCat("only ", std::lround(100 * std::min(similar_share, result.matched_share)),
                                    " % of the surface lies on the model"));
@@ -369,10 +372,10 @@ void Judge(const SurfaceRegistrationOptions& options, const Registrar& registrar
   if (matched && result.residual_mean > kRough * match_distance)
     result.doubts.emplace_back("the surface follows the model only roughly");
   if (matched) result.discord = registrar.Discord(result.placement);
-  if (result.discord > match_distance) {
+  if (result.discord.value_or(0) > match_distance) {
     char text[96];
     std::snprintf(text, sizeof(text), "its better and its worse seen halves would lie %.1f mm apart",
-                  result.discord);
+                  *result.discord);
     result.doubts.emplace_back(text);
   }
   for (const Constraint& constraint : result.constraints)
@@ -386,9 +389,13 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
                                  int threads) {
   SurfaceRegistration result;
   constexpr size_t kLeastTriangles = 20;
-  if (surface.triangles.size() < kLeastTriangles || model.triangles.size() < kLeastTriangles) return result;
+  for (const TriangleMesh* mesh : {&surface, &model}) {
+    if (mesh->triangles.size() >= kLeastTriangles && HasArea(*mesh)) continue;
+    result.doubts.push_back(
+        StrCat("the ", mesh == &surface ? "surface" : "model", " is hardly more than a few points"));
+    return result;
+  }
   const Registrar registrar(surface, model, options, threads);
-  if (!(registrar.Radius() > 0)) return result;
   const std::vector<Answer> answers = registrar.Solve(registrar.FindAllStarts(guess));
   if (answers.empty()) {
     result.status = SurfaceRegistrationStatus::kNotRegistered;

@@ -28,8 +28,8 @@ struct SurfaceRegistrationOptions {
 
 enum class SurfaceRegistrationStatus {
   kRegistered,
-  kTooSmall,       // one of the two has hardly any triangles
-  kNotRegistered,  // too little of the surface lies on the model
+  kTooSmall,       // one of the two has hardly any triangles, or none with an area
+  kNotRegistered,  // too little of the surface lies on the model, or as much does elsewhere
 };
 
 // A motion of the surface: what a millimetre of it (at the surface's own radius, for turns and growth) shows.
@@ -48,12 +48,14 @@ struct SurfaceRegistration {
   // one for cameras, is the nearest to that over the surface and the places it was seen from.
   DriftingSimilarity placement;
   Sim3 model_from_surface;
-  double least_scale = 0, most_scale = 0;  // of the placement over the surface, relative to the similarity's
+  // Of the placement over the places the surface was seen from, relative to the similarity's.
+  double least_scale = 0, most_scale = 0;
   double residual_mean = 0, residual_median = 0, residual_p95 = 0;  // of the matched points, at `placement`
   double similarity_residual_mean = 0;  // at `model_from_surface`, the drift left in
   double matched_share = 0;             // of the surface as far as it is trusted (attribute "confidence")
-  // How far apart its more and its less trusted half would lie, each by itself; 0 where too little matched.
-  double discord = 0;
+  // How far apart its more and its less trusted half would lie, each by itself; none where too little matched
+  // or all is trusted alike.
+  std::optional<double> discord;
   double runner_up = 0;  // cost of the best other answer relative to this one's; 0: there was none
   bool ambiguous = false;
   bool confident = false;

@@ -193,12 +193,13 @@ TEST(SurfaceRegistration, TakesOutTheDriftOfEachView) {
     DepthView view = straight(i);
     const double scale = bend.ScaleAt(view.world_from_camera.Translation());
     for (size_t k = 0; k < view.depth.Size(); ++k) view.depth.Data()[k] *= static_cast<float>(scale);
-    view.world_from_camera = bend.TransformPose(view.world_from_camera);
+    view.world_from_camera =
+        bend.At(view.world_from_camera.Translation()).TransformPose(view.world_from_camera);
     return view;
   };
   const TriangleMesh drifted = FuseViews(views, {}, 2).mesh;
   TriangleMesh plain = drifted;
-  std::erase_if(plain.attributes, [](const VertexAttribute& a) { return a.name.starts_with(kSeenFrom[0]); });
+  std::erase_if(plain.attributes, [](const VertexAttribute& a) { return a.name.starts_with("seen_from"); });
   const auto camera_error = [&](const SurfaceRegistration& result) {
     double sum = 0;
     for (size_t i = 0; i < places.size(); ++i)
@@ -225,7 +226,9 @@ TEST(SurfaceRegistration, APlacedSurfaceStillKnowsWhatItWasSeenFrom) {
   EXPECT_LT((placed.normals[0].cast<double>() - there.Rotation() * Vector3d(0, 0, 1)).norm(), 1e-5);
   EXPECT_LT((SeenFrom(placed)[0] - map * camera).norm(), 1e-5);
   EXPECT_EQ(placed.attributes[0].values[0], 0.5F);
-  // Without it each vertex is placed where it lies.
+  // Without it, or with a part of it, each vertex is placed where it lies.
+  mesh.attributes.pop_back();
+  EXPECT_LT((PlaceSurface(mesh, map).vertices[0].cast<double>() - map * Vector3d(1, 2, 3)).norm(), 1e-5);
   mesh.attributes.clear();
   EXPECT_LT((PlaceSurface(mesh, map).vertices[0].cast<double>() - map * Vector3d(1, 2, 3)).norm(), 1e-5);
 }
@@ -248,10 +251,10 @@ TEST(SurfaceRegistration, HalvesThatDisagreeAreNoticed) {
     });
   };
   const SurfaceRegistration whole = RegisterSurface(Nose().surface, Nose().model, Nose().truth, options, 2);
-  EXPECT_LT(whole.discord, 0.2);
+  EXPECT_LT(whole.discord.value(), 0.2);
   EXPECT_FALSE(doubted(whole));
   const SurfaceRegistration in_two = RegisterSurface(torn, Nose().model, Nose().truth, options, 2);
-  EXPECT_NEAR(in_two.discord, 1.2, 0.6);
+  EXPECT_NEAR(in_two.discord.value(), 1.2, 0.6);
   EXPECT_TRUE(doubted(in_two));
 }
 
@@ -287,11 +290,60 @@ TEST(SurfaceRegistration, AnotherOrganIsNotRegistered) {
   ASSERT_FALSE(result.doubts.empty());
 }
 
+// A guess does not help where the surface does not belong.
+TEST(SurfaceRegistration, AnotherOrganIsNotRegisteredFromAGuessEither) {
+  const TriangleMesh stomach = ExportSurface(*MakeAnatomy(AnatomyKind::kStomach, 11, 2));
+  const World airway(AnatomyKind::kBronchus);
+  for (const TriangleMesh* other : {&stomach, &airway.model}) {
+    const Vector3d from = ComputeCentre(SampleSurface(Nose().surface, 1000));
+    const Vector3d to = ComputeCentre(SampleSurface(*other, 1000));
+    const double scale = Nose().truth.Scale();
+    const Sim3 guess(scale, Nose().truth.Rotation(), to - scale * (Nose().truth.Rotation() * from));
+    const SurfaceRegistration result = RegisterSurface(Nose().surface, *other, guess, {}, 2);
+    EXPECT_EQ(result.status, SurfaceRegistrationStatus::kNotRegistered);
+    EXPECT_FALSE(result.confident);
+  }
+}
+
+// What others wrote into a mesh's attributes must not break anything.
+TEST(SurfaceRegistration, AttributesThatMakeNoSenseAreLeftOut) {
+  TriangleMesh plain = Nose().surface;
+  plain.attributes.clear();
+  const double by_shape =
+      Nose().CameraError(RegisterSurface(plain, Nose().model, Nose().truth, {}, 2).model_from_surface);
+  TriangleMesh odd = Nose().surface;
+  std::fill(odd.attributes[0].values.begin(), odd.attributes[0].values.end(), -1.0F);
+  odd.attributes[3].values[7] = std::numeric_limits<float>::quiet_NaN();
+  const SurfaceRegistration result = RegisterSurface(odd, Nose().model, Nose().truth, {}, 2);
+  EXPECT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+  EXPECT_NEAR(Nose().CameraError(result.model_from_surface), by_shape, 1e-9);
+  EXPECT_FALSE(result.discord.has_value());
+  TriangleMesh some = Nose().surface;  // of its confidence only a half makes sense
+  for (size_t i = 0; i < some.vertices.size(); i += 2)
+    some.attributes[0].values[i] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(RegisterSurface(some, Nose().model, Nose().truth, {}, 2).status,
+            SurfaceRegistrationStatus::kRegistered);
+}
+
+TEST(MeshTools, ASurfaceThatWasMovedFacesAwayFromWhereItWasSeen) {
+  TriangleMesh mesh = Nose().surface;
+  EXPECT_GT(ComputeFacingShare(mesh), 0.97);
+  for (Vector3f& vertex : mesh.vertices) vertex = {-vertex.x(), -vertex.y(), vertex.z()};
+  EXPECT_LT(ComputeFacingShare(mesh), 0.7);
+  mesh.attributes.clear();
+  EXPECT_EQ(ComputeFacingShare(mesh), 1);
+}
+
 TEST(SurfaceRegistration, HardlyAnyTrianglesAreTooFew) {
   TriangleMesh one;
   one.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
   one.triangles = {{0, 1, 2}};
-  for (const TriangleMesh& mesh : {TriangleMesh{}, one}) {
+  TriangleMesh line;
+  for (int i = 0; i < 40; ++i) {
+    line.vertices.push_back(0.3F * static_cast<float>(i) * Vector3f(1, 2, 3));
+    if (i >= 2) line.triangles.push_back({i - 2, i - 1, i});
+  }
+  for (const TriangleMesh& mesh : {TriangleMesh{}, one, line}) {
     EXPECT_EQ(RegisterSurface(mesh, Nose().model, {}, {}, 1).status, SurfaceRegistrationStatus::kTooSmall);
     EXPECT_EQ(RegisterSurface(Nose().surface, mesh, {}, {}, 1).status, SurfaceRegistrationStatus::kTooSmall);
   }
