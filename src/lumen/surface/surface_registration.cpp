@@ -352,14 +352,19 @@ void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
   result.most_scale = most / result.model_from_surface.Scale();
 }
 
-// An answer that is no better than another is none; a guess decides between such as differ a little.
+// An answer that is no better than another is none. A guess decides between such as differ a little, such as
+// a motion that the shape leaves free leads to, and where what matches lies too exactly for an accident.
 // `similar_share`: what of the surface the similarity alone laid onto the model.
 void Judge(const SurfaceRegistrationOptions& options, const Registrar& registrar, bool guessed,
            double match_distance, double similar_share, SurfaceRegistration& result) {
   // With its drift taken out more of a surface lies on the model, but also where it does not belong.
   const bool matched = std::min(similar_share, result.matched_share) >= options.least_matched;
-  constexpr double kBetter = 1.05;
-  const bool chosen = !result.ambiguous || (guessed && result.runner_up >= kBetter);
+  constexpr double kBetter = 1.05, kExact = 0.1;
+  const bool free =
+      !result.constraints.empty() && result.constraints.front().visibility < options.least_visible;
+  const bool chosen =
+      !result.ambiguous ||
+      (guessed && (result.runner_up >= kBetter || free || result.residual_mean < kExact * match_distance));
   result.status =
       matched && chosen ? SurfaceRegistrationStatus::kRegistered : SurfaceRegistrationStatus::kNotRegistered;
   if (!matched)
