@@ -63,6 +63,16 @@ void WriteSeries(const fs::path& folder, const std::string& description, double 
   }
 }
 
+// What loading says is wrong, or nothing.
+std::string FaultOf(const fs::path& folder) {
+  try {
+    LoadVolume(folder);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Dicom, ASeriesKeepsItsOrientationAndValues) {
   if (!HaveDicom()) GTEST_SKIP() << "the module is not beside the tests";
   const TemporaryFolder folder;
@@ -86,12 +96,7 @@ TEST(Dicom, TwoSeriesAreListedAndOneIsChosen) {
   const TemporaryFolder folder;
   WriteSeries(folder.Path(), "lung", 1);
   WriteSeries(folder.Path(), "soft", 2);
-  std::string fault;
-  try {
-    LoadVolume(folder.Path());
-  } catch (const InputError& error) {
-    fault = error.what();
-  }
+  const std::string fault = FaultOf(folder.Path());
   EXPECT_NE(fault.find("2 series"), std::string::npos) << fault;
   EXPECT_NE(fault.find("\"lung\", 5 slices"), std::string::npos) << fault;
   EXPECT_NE(fault.find("\"soft\""), std::string::npos) << fault;
@@ -114,12 +119,7 @@ TEST(Dicom, SlicesWithoutSpacingSaySo) {
     writer.SetFileName(entry.path().c_str());
     ASSERT_TRUE(writer.Write());
   }
-  std::string fault;
-  try {
-    LoadVolume(folder.Path());
-  } catch (const InputError& error) {
-    fault = error.what();
-  }
+  const std::string fault = FaultOf(folder.Path());
   EXPECT_NE(fault.find("no spacing"), std::string::npos) << fault;
 }
 

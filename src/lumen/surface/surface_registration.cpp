@@ -51,19 +51,19 @@ std::string Constraint::Words() const {
 }
 
 TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface) {
-  const std::vector<Vector3d> seen_from = SeenFrom(surface);
+  std::vector<Vector3d> seen_from = SeenFrom(surface);
   for (size_t i = 0; i < surface.vertices.size(); ++i) {
     const Vector3d x = surface.vertices[i].cast<double>();
     const Sim3 there = model_from_surface.At(seen_from.empty() ? x : seen_from[i]);
     surface.vertices[i] = (there * x).cast<float>();
     if (!surface.normals.empty())
       surface.normals[i] = (there.Rotation() * surface.normals[i].cast<double>()).cast<float>();
-    if (seen_from.empty()) continue;
-    for (VertexAttribute& attribute : surface.attributes)
-      for (size_t k = 0; k < kSeenFrom.size(); ++k)
-        if (attribute.name == kSeenFrom[k])
-          attribute.values[i] = static_cast<float>((there * seen_from[i])[static_cast<Eigen::Index>(k)]);
+    if (!seen_from.empty()) seen_from[i] = there * seen_from[i];
   }
+  for (VertexAttribute& attribute : surface.attributes)
+    for (size_t k = 0; k < kSeenFrom.size(); ++k)
+      for (size_t i = 0; i < seen_from.size() && attribute.name == kSeenFrom[k]; ++i)
+        attribute.values[i] = static_cast<float>(seen_from[i][static_cast<Eigen::Index>(k)]);
   return surface;
 }
 
