@@ -41,7 +41,6 @@ endif()
 if(LUMEN_BUILD_BENCH)
   find_package(benchmark REQUIRED)
 endif()
-include(GoogleTest)
 
 function(lumen_print_summary)
   foreach(pair "spdlog;spdlog_FOUND" "toml++;LUMEN_TOMLPLUSPLUS_INCLUDE" "CLI11;CLI11_FOUND" "OpenCV;OpenCV_FOUND"

@@ -6,8 +6,11 @@ target_compile_options(lumen_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -
                        -fno-math-errno -Wno-psabi)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC sees ghosts in std::string's operator+ and in what it inlines of std::optional and std::variant.
-  target_compile_options(lumen_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
+  target_compile_options(lumen_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
 endif()
+# Tests are compiled for soon, not for fast: what takes time in them lies in the rooms.
+add_library(lumen_test_flags INTERFACE)
+target_compile_options(lumen_test_flags INTERFACE -fPIC $<$<CONFIG:Release>:-O1>)
 if(LUMEN_WERROR)
   target_compile_options(lumen_flags INTERFACE -Werror)
 endif()
@@ -17,10 +20,28 @@ if(LUMEN_SANITIZE)
   target_link_options(lumen_flags INTERFACE -fsanitize=${LUMEN_SANITIZE})
 endif()
 
-# lumen_room(NAME SOURCES … [TESTS …] [ROOMS …] [LINK …] [LINK_PRIVATE …] [TEST_ROOMS …] [TEST_LINK …])
+# Headers that nearly every file reads, parsed once per kind of target instead of once per file: the standard
+# library with Eigen for the rooms, GoogleTest besides for their tests, Torch besides for what trains. A file's
+# own includes stay complete: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds, and `./check --full` does so.
+set(LUMEN_PRECOMPILED <algorithm> <array> <cmath> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional>
+                      <sstream> <string> <thread> <unordered_map> <variant> <vector> <Eigen/Dense>)
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "// Nothing: its target holds precompiled headers.\n")
+# lumen_precompiled(NAME HEADERS … LINK …)
+function(lumen_precompiled name)
+  cmake_parse_arguments(arg "" "" "HEADERS;LINK" ${ARGN})
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
+  target_link_libraries(${name} PRIVATE Eigen3::Eigen ${arg_LINK} lumen_flags)
+  target_precompile_headers(${name} PRIVATE ${LUMEN_PRECOMPILED} ${arg_HEADERS})
+endfunction()
+lumen_precompiled(lumen_room_headers)
+if(LUMEN_BUILD_TESTS)
+  lumen_precompiled(lumen_test_headers HEADERS <gtest/gtest.h> LINK GTest::gtest lumen_test_flags)
+endif()
+
+# lumen_room(NAME SOURCES … [TESTS …] [ROOMS …] [LINK …] [LINK_PRIVATE …] [TEST_ROOMS …] [TEST_LINK …] [TEST_LONG …])
 # ROOMS are the rooms this one may enter: the link list is the layer table.
 function(lumen_room name)
-  cmake_parse_arguments(arg "" "" "SOURCES;TESTS;ROOMS;LINK;LINK_PRIVATE;TEST_ROOMS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;TESTS;ROOMS;LINK;LINK_PRIVATE;TEST_ROOMS;TEST_LINK;TEST_LONG" ${ARGN})
   add_library(lumen_${name} STATIC ${arg_SOURCES})
   add_library(Lumen::${name} ALIAS lumen_${name})
   set_target_properties(lumen_${name} PROPERTIES EXPORT_NAME ${name})
@@ -28,27 +49,41 @@ function(lumen_room name)
   target_include_directories(lumen_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>)
   list(TRANSFORM arg_ROOMS PREPEND Lumen::)
   target_link_libraries(lumen_${name} PUBLIC ${arg_ROOMS} ${arg_LINK} PRIVATE $<BUILD_INTERFACE:lumen_flags> ${arg_LINK_PRIVATE})
+  target_precompile_headers(lumen_${name} REUSE_FROM lumen_room_headers)
   set_property(GLOBAL APPEND PROPERTY LUMEN_ROOMS lumen_${name})
   if(LUMEN_BUILD_TESTS AND arg_TESTS)
     list(TRANSFORM arg_TEST_ROOMS PREPEND Lumen::)
-    lumen_test(lumen_${name}_test SOURCES ${arg_TESTS} LINK Lumen::${name} ${arg_TEST_ROOMS} ${arg_TEST_LINK})
+    lumen_test(lumen_${name}_test SOURCES ${arg_TESTS} LINK Lumen::${name} ${arg_TEST_ROOMS} ${arg_TEST_LINK} LONG ${arg_TEST_LONG})
   endif()
 endfunction()
 
-# lumen_test(NAME SOURCES … LINK …): a test program whose cases ctest sees one by one.
+# lumen_test(NAME [HEADERS …] [LONG …] SOURCES … LINK …): a test program whose suites ctest sees one by one; those
+# that take long are named, to be started first.
+set(LUMEN_TEST_TIMEOUT 900)
+if(LUMEN_SANITIZE)
+  set(LUMEN_TEST_TIMEOUT 3000)
+endif()
 function(lumen_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "HEADERS" "SOURCES;LINK;LONG" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LINK} lumen_flags GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${arg_LINK} lumen_flags lumen_test_flags GTest::gtest_main)
+  # As the precompiled headers are compiled: -fPIC, from the flags, where an executable would have -fPIE.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  if(NOT arg_HEADERS)
+    set(arg_HEADERS lumen_test_headers)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ${arg_HEADERS})
   target_compile_definitions(${name} PRIVATE LUMEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              LUMEN_BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  if(LUMEN_SANITIZE)
-    # A sanitized program takes seconds to start: one start per program instead of one per test.
-    add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 1500)
-  else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
-  endif()
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  string(REGEX REPLACE "^lumen_(.*)_test$" "\\1" prefix ${name})
+  string(REPLACE ";" "," long "${arg_LONG}")
+  add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}> -DPREFIX=${prefix} -DLONG=${long}
+            -DTIMEOUT=${LUMEN_TEST_TIMEOUT} -DOUTPUT=${list} -P ${CMAKE_SOURCE_DIR}/cmake/DiscoverSuites.cmake)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake
+       "if(EXISTS \"${list}\")\n  include(\"${list}\")\nelse()\n  add_test(${name}_not_built ${name}_not_built)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
 endfunction()
 
 # lumen_program(NAME SOURCES … LINK …)

@@ -180,20 +180,21 @@ TEST(Cli, PredictRunsOnAnyWeightsAndNamesBadOnes) {
   SaveModel(model, MakeRandomModel(1));
   WriteImages(folder.Path() / "in", 2);
   const fs::path out = folder.Path() / "out";
-  const CommandResult result = RunCommand(StrCat("lumen predict ", (folder.Path() / "in").string(), " --out ",
-                                                 out.string(), " --fov 77 --model ", model.string()));
+  const CommandResult result =
+      RunCommand(StrCat("lumen predict --device cpu ", (folder.Path() / "in").string(), " --out ",
+                        out.string(), " --fov 77 --model ", model.string()));
   ASSERT_EQ(result.code, 0) << result.err;
   for (const char* kind : {"depth", "depth_color", "features", "descriptors"}) {
     EXPECT_TRUE(fs::exists(out / StrCat("000001_", kind, ".png"))) << kind;
   }
-  EXPECT_EQ(RunCommand(StrCat("lumen predict ", (folder.Path() / "in/0.png").string(), " --out ",
+  EXPECT_EQ(RunCommand(StrCat("lumen predict --device cpu ", (folder.Path() / "in/0.png").string(), " --out ",
                               (folder.Path() / "one").string(), " --model ", model.string()))
                 .code,
             0);
   std::ofstream(folder.Path() / "bad.safetensors") << "no weights";
   const CommandResult bad =
-      RunCommand(StrCat("lumen predict ", (folder.Path() / "in").string(), " --out ", out.string(),
-                        " --fov 77 --model ", (folder.Path() / "bad.safetensors").string()));
+      RunCommand(StrCat("lumen predict --device cpu ", (folder.Path() / "in").string(), " --out ",
+                        out.string(), " --fov 77 --model ", (folder.Path() / "bad.safetensors").string()));
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.err.find("bad.safetensors"), std::string::npos);
 }

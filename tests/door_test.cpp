@@ -5,6 +5,7 @@
 
 #include "lumen/base/text.h"
 #include "lumen/io/calibration.h"
+#include "lumen/io/opencv_codec.h"
 #include "lumen/io/png.h"
 #include "lumen/viewer/run_view.h"
 #include "tests/command.h"
@@ -135,6 +136,7 @@ TEST(View, AFolderThatIsNoRunAndAnAddressThatIsNoneAreNamed) {
 }
 
 TEST(Calibrate, AGuessIsCalledAGuess) {
+  if (!HaveOpenCv()) GTEST_SKIP() << "calibration files want OpenCV";
   const TemporaryFolder folder;
   fs::create_directories(folder.Path() / "images");
   SavePng(folder.Path() / "images" / "0.png", RgbImage(200, 160, 3, 90).View());
@@ -148,6 +150,7 @@ TEST(Calibrate, AGuessIsCalledAGuess) {
 }
 
 TEST(Calibrate, PicturesWithoutABoardAreRefusedInWords) {
+  if (!HaveOpenCv()) GTEST_SKIP() << "boards are found by OpenCV";
   const TemporaryFolder folder;
   fs::create_directories(folder.Path() / "images");
   for (int i = 0; i < 3; ++i)

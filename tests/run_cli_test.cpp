@@ -150,7 +150,7 @@ TEST_F(RunCli, AFullDiskEndsWithThreeAndKeepsWhatThereIs) {
 TEST_F(RunCli, ControlCFinishesTheWritesAndEndsWith130) {
   const CommandResult result =
       RunCommand(StrCat("timeout --preserve-status -s INT 4 lumen -q run ", Path("seq"), " --out ",
-                        Path("stopped"), " --realtime --fps 5 --no-surface"));
+                        Path("stopped"), " --device cpu --realtime --fps 5 --no-surface"));
   EXPECT_EQ(result.code, 130) << result.err;
   const Json grades = Grade("stopped", "seq");
   EXPECT_GE(grades.At("frames_placed").AsInteger(), 3);
@@ -159,16 +159,18 @@ TEST_F(RunCli, ControlCFinishesTheWritesAndEndsWith130) {
 
 // A terminal and a program that passes signals on may both deliver one key press.
 TEST_F(RunCli, OneInterruptThatArrivesTwiceIsOne) {
-  const CommandResult result = RunCommand(StrCat(
-      "sh -c 'lumen -q run ", Path("seq"), " --out ", Path("twice"),
-      " --realtime --fps 5 --no-surface & p=$!; sleep 4; kill -INT $p; sleep 0.05; kill -INT $p; wait $p'"));
+  const CommandResult result =
+      RunCommand(StrCat("sh -c 'lumen -q run ", Path("seq"), " --out ", Path("twice"),
+                        " --device cpu --realtime --fps 5 --no-surface & p=$!; sleep 4; kill -INT $p; sleep "
+                        "0.05; kill -INT $p; wait $p'"));
   EXPECT_EQ(result.code, 130) << result.err;
   EXPECT_TRUE(fs::exists(fs::path(Path("twice")) / "map.h5"));
 }
 
 TEST_F(RunCli, AKilledRunCanBeGraded) {
-  const CommandResult result = RunCommand(StrCat("timeout -s KILL 5 lumen -q run ", Path("seq"), " --out ",
-                                                 Path("killed"), " --realtime --fps 5 --no-surface"));
+  const CommandResult result =
+      RunCommand(StrCat("timeout -s KILL 5 lumen -q run ", Path("seq"), " --out ", Path("killed"),
+                        " --device cpu --realtime --fps 5 --no-surface"));
   EXPECT_NE(result.code, 0);
   ASSERT_TRUE(fs::exists(fs::path(Path("killed")) / "summary.json"));
   const Json grades = Grade("killed", "seq");

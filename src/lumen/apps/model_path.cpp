@@ -1,5 +1,7 @@
 #include "lumen/apps/model_path.h"
 
+#include <vector>
+
 #include "lumen/base/error.h"
 
 namespace lumen {
@@ -13,9 +15,11 @@ std::optional<fs::path> FindModel(const fs::path& given) {
   }
   constexpr const char* kName = "lumen-base.safetensors";
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  for (const fs::path& folder : {program.parent_path() / "../share/lumen/models", program.parent_path(),
-                                 fs::path(LUMEN_SOURCE_MODELS)}) {
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  std::vector<fs::path> folders = {program / "../share/lumen/models", program};
+  // Only a program that still lies where it was built looks into the source tree.
+  if (program == fs::path(LUMEN_BUILD_PROGRAMS)) folders.emplace_back(LUMEN_SOURCE_MODELS);
+  for (const fs::path& folder : folders) {
     if (fs::exists(folder / kName)) return fs::weakly_canonical(folder / kName);
   }
   return std::nullopt;

@@ -135,6 +135,15 @@ void Pace(double due_seconds, const Stopwatch& watch, const std::atomic<bool>& s
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+// The fastest kernels of a GPU add in any order: what promises the same bytes every time runs on the CPU.
+std::string ChooseDevice(const RunOptions& options) {
+  if (!options.deterministic || options.device == "cpu") return options.device;
+  if (options.device == "cuda" || MayHaveGpu())
+    LogWarning(
+        "--deterministic: the networks run on the CPU, since a GPU's results do not repeat bit for bit");
+  return "cpu";
+}
+
 }  // namespace
 
 RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop) {
@@ -144,8 +153,9 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
   InputStream& stream = *setup.stream;
   ProgressBar progress("run", stream.Info().frame_count);
   const SlamOptions& slam_options = options.config.slam;
+  const std::string device = ChooseDevice(options);
   const auto make_priors = [&] {
-    return std::shared_ptr<Priors>(MakePriors(setup.model, stream.GetMask(), {}, options.device));
+    return std::shared_ptr<Priors>(MakePriors(setup.model, stream.GetMask(), {}, device));
   };
   RunObserver* const observer = options.observer;
   if (observer != nullptr) observer->OnStart(setup.view, stream.Info().truth.value_or(Trajectory()));

@@ -7,7 +7,8 @@
 namespace lumen {
 
 // The address of `entry` in lib<name>.so, looked for beside the program (../lib, ../lib/lumen) and where
-// the build put it; null if there is none. Never unloaded: what a module made may outlive any scope.
+// an installation puts it (a program that uses the library may lie anywhere); null if there is none. Never
+// unloaded: what a module made may outlive any scope.
 void* FindModuleEntry(const std::string& name, const std::string& entry);
 
 }  // namespace lumen

@@ -16,13 +16,15 @@ const TorchBackend* FindTorchBackend() {
   return backend;
 }
 
+bool MayHaveGpu() {
+  return std::filesystem::exists("/proc/driver/nvidia/version") || std::filesystem::exists("/dev/nvidia0");
+}
+
 std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask, const PriorsOptions& options,
                                    const std::string& device) {
   LUMEN_CHECK(device == "auto" || device == "cpu" || device == "cuda", device);
   // Loading Torch takes half a second: only where a GPU's driver is there at all.
-  const bool may_have_gpu =
-      std::filesystem::exists("/proc/driver/nvidia/version") || std::filesystem::exists("/dev/nvidia0");
-  if (device == "cuda" || (device == "auto" && may_have_gpu)) {
+  if (device == "cuda" || (device == "auto" && MayHaveGpu())) {
     const TorchBackend* backend = FindTorchBackend();
     if (backend != nullptr && backend->HaveCuda()) return backend->MakePriors(model, mask, options, "cuda");
     if (device == "cuda")

@@ -26,6 +26,9 @@ class TorchBackend {
 // Null where this build has none. Entry: extern "C" const TorchBackend* LumenTorchBackend().
 const TorchBackend* FindTorchBackend();
 
+// Whether a GPU's driver is there at all: cheap, and no promise.
+bool MayHaveGpu();
+
 // device: "auto" (a GPU where there is one, else the engine), "cpu" (the engine), "cuda" (throws InputError
 // if there is none).
 std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask, const PriorsOptions& options,
