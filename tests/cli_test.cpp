@@ -68,6 +68,43 @@ TEST(Cli, UsageErrorsExitWithTwo) {
   EXPECT_NE(misspelt.err.find("did you mean \"view.width\"?"), std::string::npos);
 }
 
+// What bash offers for the last of the words.
+std::string CompleteInBash(const std::string& words) {
+  const CommandResult result =
+      RunCommand(StrCat("bash --norc -c 'source <(lumen completion bash); COMP_WORDS=(", words,
+                        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _lumen; echo ${COMPREPLY[*]}'"));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  return Trim(result.out);
+}
+
+TEST(Cli, BashCompletesCommandsOptionsAndValues) {
+  EXPECT_EQ(CompleteInBash("lumen ru"), "run");
+  EXPECT_EQ(CompleteInBash("lumen study a"), "ablation");
+  EXPECT_EQ(CompleteInBash("lumen run --dev"), "--device");
+  EXPECT_EQ(CompleteInBash("lumen run --device c"), "cpu cuda");
+  EXPECT_EQ(CompleteInBash("lumen run --device = c"), "cpu cuda") << "as bash splits --device=c";
+  EXPECT_EQ(CompleteInBash("lumen run --set view.w"), "view.width=");
+  EXPECT_EQ(CompleteInBash("lumen view run --po"), "--port") << "a folder may have a command's name";
+  EXPECT_EQ(CompleteInBash("lumen run --out r"), "") << "left to bash, which completes files";
+  EXPECT_EQ(RunCommand("lumen completion tcsh").code, 2);
+}
+
+TEST(Cli, CompletionOfOtherShellsIsReadByThem) {
+  const std::pair<const char*, const char*> shells[] = {{"zsh", "zsh -n"}, {"fish", "fish --no-execute"}};
+  int read = 0;
+  for (const auto& [shell, check] : shells) {
+    const TemporaryFolder folder;
+    const std::string script = (folder.Path() / "script").string();
+    ASSERT_EQ(RunCommand(StrCat("lumen completion ", shell, " > ", script)).code, 0);
+    if (RunCommand(StrCat("command -v ", shell)).code != 0) continue;
+    const CommandResult result = RunCommand(StrCat(check, " ", script));
+    EXPECT_EQ(result.code, 0) << shell << ": " << result.err;
+    ++read;
+  }
+  if (read == 0) GTEST_SKIP() << "neither zsh nor fish is installed";
+}
+
 TEST(Cli, ConvertTurnsImagesIntoASequence) {
   const TemporaryFolder folder;
   WriteImages(folder.Path() / "in", 6);

@@ -21,6 +21,20 @@ int Report(const std::string& line, int code) {
   return code;
 }
 
+class NameCollector : public ConfigVisitor {
+ public:
+  std::vector<std::string> names;
+
+ protected:
+  void Visit(const std::string& name, bool&, const FieldInfo&) override { names.push_back(name); }
+  void Visit(const std::string& name, int&, const FieldInfo&) override { names.push_back(name); }
+  void Visit(const std::string& name, double&, const FieldInfo&) override { names.push_back(name); }
+  void Visit(const std::string& name, std::string&, const FieldInfo&) override { names.push_back(name); }
+  void Visit(const std::string& name, std::vector<double>&, const FieldInfo&) override {
+    names.push_back(name);
+  }
+};
+
 }  // namespace
 
 void AddInputOptions(Command& command, InputOptions& options) {
@@ -43,7 +57,15 @@ void AddDeviceOption(Command& command, std::string& device) {
 
 void AddConfigOptions(Command& command, ConfigChoice& choice) {
   command.Add("--config", choice.file, "TOML file with parameters (see: lumen config)");
-  command.Add("--set", choice.settings, "one parameter, as name=value; may be given several times");
+  command.Add("--set", choice.settings, "one parameter, as name=value; may be given several times")
+      .Hint(SettingHints());
+}
+
+std::vector<std::string> SettingHints() {
+  NameCollector collector;
+  AppConfig().Describe(collector);
+  for (std::string& name : collector.names) name += '=';
+  return collector.names;
 }
 
 AppConfig ResolveConfig(const ConfigChoice& choice) {
@@ -94,6 +116,7 @@ int RunApp(int argc, const char* const* argv) {
   AddViewCommand(app);
   AddBenchCommand(app);
   AddVocabularyCommand(app);
+  AddCompletionCommand(app);
   try {
     app.ParseAndRun(argc, argv);
     return 0;

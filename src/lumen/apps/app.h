@@ -14,6 +14,7 @@ namespace lumen {
 // Each adds its command with its options and its work.
 void AddBenchCommand(Command& app);
 void AddCalibrateCommand(Command& app);
+void AddCompletionCommand(Command& app);
 void AddConfigCommand(Command& app);
 void AddConvertCommand(Command& app);
 void AddEvalCommand(Command& app);
@@ -42,6 +43,7 @@ struct ConfigChoice {
 };
 void AddConfigOptions(Command& command, ConfigChoice& choice);
 AppConfig ResolveConfig(const ConfigChoice& choice);
+std::vector<std::string> SettingHints();  // "view.width=" and all other parameters, for --set
 
 // "160x128"; throws InputError for anything else.
 struct PixelSize {

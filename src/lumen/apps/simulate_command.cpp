@@ -66,7 +66,9 @@ void AddSimulateCommand(Command& app) {
   command.Add("OUT", options->output, "folder to write; must be absent or empty").Required();
   command.Add("--subject", options->subject,
               "one of the benchmark suite (e.g. nasal-1), instead of anatomy and seed");
-  command.Add("--anatomy", options->anatomy, "nasal, colon, bronchus or stomach").ShowDefault();
+  command.Add("--anatomy", options->anatomy, "nasal, colon, bronchus or stomach")
+      .Hint({"nasal", "colon", "bronchus", "stomach"})
+      .ShowDefault();
   command.Add("--seed", options->seed, "which one; the same seed gives the same bytes").ShowDefault();
   command.Add("--frames", options->frames, "how many frames").ShowDefault();
   command.Add("--size", options->size, "of the images, WIDTHxHEIGHT").ShowDefault();
@@ -75,6 +77,7 @@ void AddSimulateCommand(Command& app) {
       .ShowDefault();
   command.Add("--camera", options->camera, "calibration of the camera to simulate, distortion included");
   command.Add("--path", options->path, "insertion, insertion-retreat, hover, explore or revisit")
+      .Hint({"insertion", "insertion-retreat", "hover", "explore", "revisit"})
       .ShowDefault();
   command.Add("--fps", options->fps, "frames a second").Within(1.0, 1000.0).ShowDefault();
   command.Add("--speed", options->speed, "median mm per frame; 0: usual for the anatomy").Within(0.0, 50.0);

@@ -79,7 +79,7 @@ void AddStudyRunOptions(Command& command, StudyRunOptions& options) {
       .Within(2, 100000);
   command.Add("--size", options.suite.size, "of the suite's images, WIDTHxHEIGHT");
   command.Add("--model", options.model, "weights, instead of the usual ones");
-  command.Add("--set", options.settings, "one parameter for all runs, as name=value");
+  command.Add("--set", options.settings, "one parameter for all runs, as name=value").Hint(SettingHints());
   command.Add("--run-arg", options.run_arguments, "one more argument for every `lumen run`");
   command.Add("--jobs", options.study.jobs, "runs at a time; 0: one a core").Within(0, 1024);
   command.AddFlag("--rerun", options.study.rerun, "run cells of other settings or versions again");
