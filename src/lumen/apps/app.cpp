@@ -117,6 +117,7 @@ int RunApp(int argc, const char* const* argv) {
   AddBenchCommand(app);
   AddVocabularyCommand(app);
   AddCompletionCommand(app);
+  AddManualCommand(app);
   try {
     app.ParseAndRun(argc, argv);
     return 0;

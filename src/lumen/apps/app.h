@@ -20,6 +20,7 @@ void AddConvertCommand(Command& app);
 void AddEvalCommand(Command& app);
 void AddFuseCommand(Command& app);
 void AddInfoCommand(Command& app);
+void AddManualCommand(Command& app);
 void AddPredictCommand(Command& app);
 void AddRegisterCommand(Command& app);
 void AddReportCommand(Command& app);
