@@ -68,6 +68,83 @@ TEST(Cli, UsageErrorsExitWithTwo) {
   EXPECT_NE(misspelt.err.find("did you mean \"view.width\"?"), std::string::npos);
 }
 
+// What bash offers for the last of the words.
+std::string CompleteInBash(const std::string& words) {
+  const CommandResult result =
+      RunCommand(StrCat("bash --norc -c 'source <(lumen completion bash); COMP_WORDS=(", words,
+                        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _lumen; echo ${COMPREPLY[*]}'"));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  return Trim(result.out);
+}
+
+TEST(Cli, BashCompletesCommandsOptionsAndValues) {
+  EXPECT_EQ(CompleteInBash("lumen ru"), "run");
+  EXPECT_EQ(CompleteInBash("lumen study a"), "ablation");
+  EXPECT_EQ(CompleteInBash("lumen run --dev"), "--device");
+  EXPECT_EQ(CompleteInBash("lumen run --device c"), "cpu cuda");
+  EXPECT_EQ(CompleteInBash("lumen run --device = c"), "cpu cuda") << "as bash splits --device=c";
+  EXPECT_EQ(CompleteInBash("lumen run --set view.w"), "view.width=");
+  EXPECT_EQ(CompleteInBash("lumen view run --po"), "--port") << "a folder may have a command's name";
+  EXPECT_EQ(CompleteInBash("lumen run --out r"), "") << "left to bash, which completes files";
+  EXPECT_EQ(RunCommand("lumen completion tcsh").code, 2);
+}
+
+TEST(Cli, CompletionOfOtherShellsIsReadByThem) {
+  const std::pair<const char*, const char*> shells[] = {{"zsh", "zsh -n"}, {"fish", "fish --no-execute"}};
+  int read = 0;
+  for (const auto& [shell, check] : shells) {
+    const TemporaryFolder folder;
+    const std::string script = (folder.Path() / "script").string();
+    ASSERT_EQ(RunCommand(StrCat("lumen completion ", shell, " > ", script)).code, 0);
+    if (RunCommand(StrCat("command -v ", shell)).code != 0) continue;
+    const CommandResult result = RunCommand(StrCat(check, " ", script));
+    EXPECT_EQ(result.code, 0) << shell << ": " << result.err;
+    ++read;
+  }
+  if (read == 0) GTEST_SKIP() << "neither zsh nor fish is installed";
+}
+
+// The first words of the indented lines: commands, or options with their dashes.
+std::vector<std::string> FirstWords(const std::string& help, const std::string& start) {
+  std::vector<std::string> words;
+  for (const std::string& line : Split(help, '\n'))
+    if (StartsWith(line, "  " + start) && line.size() > 2 && line[2] != ' ')
+      words.push_back(SplitWords(line).front());
+  return words;
+}
+
+TEST(Cli, ManualPageHasEveryCommandAndOption) {
+  const std::string page = RunCommand("lumen manual").out;
+  for (const char* section : {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "EXIT STATUS",
+                              "FILES", "EXAMPLES", "SEE ALSO"})
+    EXPECT_NE(page.find(StrCat("\n.SH ", section, "\n")), std::string::npos) << section;
+  const std::string help = RunCommand("lumen --help").out;
+  const std::vector<std::string> commands = FirstWords(help.substr(help.find("Subcommands:")), "");
+  EXPECT_GT(commands.size(), 15U);
+  for (const std::string& command : commands)
+    EXPECT_NE(page.find(StrCat("\n.SS \\fBlumen ", command, "\\fR")), std::string::npos) << command;
+  const std::vector<std::string> options = FirstWords(RunCommand("lumen run --help").out, "--");
+  EXPECT_GT(options.size(), 20U);
+  for (std::string option : options) {
+    for (size_t at = 0; (at = option.find('-', at)) != std::string::npos; at += 2) option.insert(at, "\\");
+    EXPECT_NE(page.find(StrCat("\n\\fB", option, "\\fR")), std::string::npos) << option;
+  }
+}
+
+TEST(Cli, ManualPageHoldsNoRequestByAccident) {
+  const std::vector<std::string> known = {".TH", ".SH", ".SS", ".TP", ".PP", ".RS",
+                                          ".RE", ".nf", ".fi", ".nh", ".ad"};
+  for (const std::string& line : Split(RunCommand("lumen manual").out, '\n')) {
+    if (!StartsWith(line, ".") && !StartsWith(line, "'")) continue;
+    EXPECT_NE(std::find(known.begin(), known.end(), line.substr(0, 3)), known.end()) << line;
+  }
+  if (RunCommand("command -v groff").code != 0) return;
+  const CommandResult rendered = RunCommand("lumen manual | groff -man -Tutf8 -ww");
+  EXPECT_EQ(rendered.code, 0);
+  EXPECT_EQ(rendered.err, "") << "groff warns";
+}
+
 TEST(Cli, ConvertTurnsImagesIntoASequence) {
   const TemporaryFolder folder;
   WriteImages(folder.Path() / "in", 6);

@@ -21,56 +21,51 @@ int Report(const std::string& line, int code) {
   return code;
 }
 
-// The subcommand nearest to what was typed, for usage errors.
-std::string SuggestCommand(const CLI::App& app, int argc, const char* const* argv) {
+class NameCollector : public ConfigVisitor {
+ public:
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  if (argc < 2) return "";
-  const auto nearest = NearestName(argv[1], names);
-  return nearest && *nearest != argv[1] ? StrCat(" (did you mean \"", *nearest, "\"?)") : "";
-}
 
-int ParseAndRun(CLI::App& app, int argc, const char* const* argv) {
-  try {
-    app.parse(argc, argv);  // runs the subcommand's callback
-    return 0;
-  } catch (const CLI::Success& help) {
-    return app.exit(help);  // --help and --version are no errors
-  } catch (const CLI::ParseError& error) {
-    return Report(StrCat(error.what(), SuggestCommand(app, argc, argv), "; see lumen --help"), kBadInput);
+ protected:
+  void Visit(const std::string& name, bool&, const FieldInfo&) override { names.push_back(name); }
+  void Visit(const std::string& name, int&, const FieldInfo&) override { names.push_back(name); }
+  void Visit(const std::string& name, double&, const FieldInfo&) override { names.push_back(name); }
+  void Visit(const std::string& name, std::string&, const FieldInfo&) override { names.push_back(name); }
+  void Visit(const std::string& name, std::vector<double>&, const FieldInfo&) override {
+    names.push_back(name);
   }
-}
+};
 
 }  // namespace
 
-void AddInputOptions(CLI::App& command, InputOptions& options) {
-  command.add_option("--calibration", options.calibration,
-                     "camera: sequence.toml, OpenCV YAML, or COLMAP cameras.txt");
-  command
-      .add_option("--fov", options.fov_degrees,
-                  "horizontal field of view in degrees, instead of a calibration")
-      ->check(CLI::Range(1.0, 179.0));
-  command.add_option("--mask", options.mask, "image whose bright part is the video's content");
-  command.add_option("--fps", options.fps, "frames a second, if the input does not say")
-      ->check(CLI::Range(0.01, 10000.0));
-  command.add_option("--start", options.start, "first frame")->check(CLI::NonNegativeNumber);
-  command.add_option("--end", options.end, "first frame that is not read")->check(CLI::NonNegativeNumber);
-  command.add_option("--stride", options.stride, "every how many frames one is read")
-      ->check(CLI::PositiveNumber);
-  command.add_flag("--bgr", options.swap_red_and_blue,
-                   "swap red and blue: for inputs whose channel order is wrong");
+void AddInputOptions(Command& command, InputOptions& options) {
+  command.Add("--calibration", options.calibration,
+              "camera: sequence.toml, OpenCV YAML, or COLMAP cameras.txt");
+  command.Add("--fov", options.fov_degrees, "horizontal field of view in degrees, instead of a calibration")
+      .Within(1.0, 179.0);
+  command.Add("--mask", options.mask, "image whose bright part is the video's content");
+  command.Add("--fps", options.fps, "frames a second, if the input does not say").Within(0.01, 10000.0);
+  command.Add("--start", options.start, "first frame").NotNegative();
+  command.Add("--end", options.end, "first frame that is not read").NotNegative();
+  command.Add("--stride", options.stride, "every how many frames one is read").Positive();
+  command.AddFlag("--bgr", options.swap_red_and_blue,
+                  "swap red and blue: for inputs whose channel order is wrong");
 }
 
-void AddDeviceOption(CLI::App& command, std::string& device) {
-  command.add_option("--device", device, "where the networks run: auto, cpu or cuda")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+void AddDeviceOption(Command& command, std::string& device) {
+  command.Add("--device", device, "where the networks run: auto, cpu or cuda").OneOf({"auto", "cpu", "cuda"});
 }
 
-void AddConfigOptions(CLI::App& command, ConfigChoice& choice) {
-  command.add_option("--config", choice.file, "TOML file with parameters (see: lumen config)");
-  command.add_option("--set", choice.settings, "one parameter, as name=value; may be given several times")
-      ->take_all();
+void AddConfigOptions(Command& command, ConfigChoice& choice) {
+  command.Add("--config", choice.file, "TOML file with parameters (see: lumen config)");
+  command.Add("--set", choice.settings, "one parameter, as name=value; may be given several times")
+      .Hint(SettingHints());
+}
+
+std::vector<std::string> SettingHints() {
+  NameCollector collector;
+  AppConfig().Describe(collector);
+  for (std::string& name : collector.names) name += '=';
+  return collector.names;
 }
 
 AppConfig ResolveConfig(const ConfigChoice& choice) {
@@ -96,13 +91,13 @@ PixelSize ParsePixelSize(const std::string& text) {
 
 int RunApp(int argc, const char* const* argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is a failed write, not a crash
-  CLI::App app("Lumen: dense monocular SLAM for endoscopy", "lumen");
-  app.set_version_flag("--version", StrCat("lumen ", Version(), " (", Commit(), ")"));
-  app.require_subcommand(1);
-  app.fallthrough();
+  Command app("lumen", "Lumen: dense monocular SLAM for endoscopy");
+  app.AddAnswer("--version", StrCat("lumen ", Version(), " (", Commit(), ")\n"),
+                "Display program version information and exit");
+  app.RequireCommand();
   bool quiet = false;
-  app.add_flag("--quiet,-q", quiet, "print results and errors only");
-  app.parse_complete_callback([&] {
+  app.AddFlag("--quiet,-q", quiet, "print results and errors only");
+  app.DoFirst([&] {
     if (quiet) SetLogLevel(LogLevel::kError);
   });
   AddInfoCommand(app);
@@ -121,8 +116,11 @@ int RunApp(int argc, const char* const* argv) {
   AddViewCommand(app);
   AddBenchCommand(app);
   AddVocabularyCommand(app);
+  AddCompletionCommand(app);
+  AddManualCommand(app);
   try {
-    return ParseAndRun(app, argc, argv);
+    app.ParseAndRun(argc, argv);
+    return 0;
   } catch (const ExitRequest& request) {
     return request.code;
   } catch (const InputError& error) {

@@ -2,46 +2,49 @@
 // the one place where errors become exit codes.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "lumen/apps/app_config.h"
+#include "lumen/apps/command.h"
 #include "lumen/io/frame_source.h"
 
 namespace lumen {
 
-// Each adds its subcommand with its options; the work is done in the subcommand's callback.
-void AddBenchCommand(CLI::App& app);
-void AddCalibrateCommand(CLI::App& app);
-void AddConfigCommand(CLI::App& app);
-void AddConvertCommand(CLI::App& app);
-void AddEvalCommand(CLI::App& app);
-void AddFuseCommand(CLI::App& app);
-void AddInfoCommand(CLI::App& app);
-void AddPredictCommand(CLI::App& app);
-void AddRegisterCommand(CLI::App& app);
-void AddReportCommand(CLI::App& app);
-void AddRunCommand(CLI::App& app);
-void AddSimulateCommand(CLI::App& app);
-void AddTrainCommand(CLI::App& app);
-void AddStudyCommand(CLI::App& app);
-void AddViewCommand(CLI::App& app);
-void AddVocabularyCommand(CLI::App& app);
+// Each adds its command with its options and its work.
+void AddBenchCommand(Command& app);
+void AddCalibrateCommand(Command& app);
+void AddCompletionCommand(Command& app);
+void AddConfigCommand(Command& app);
+void AddConvertCommand(Command& app);
+void AddEvalCommand(Command& app);
+void AddFuseCommand(Command& app);
+void AddInfoCommand(Command& app);
+void AddManualCommand(Command& app);
+void AddPredictCommand(Command& app);
+void AddRegisterCommand(Command& app);
+void AddReportCommand(Command& app);
+void AddRunCommand(Command& app);
+void AddSimulateCommand(Command& app);
+void AddTrainCommand(Command& app);
+void AddStudyCommand(Command& app);
+void AddViewCommand(Command& app);
+void AddVocabularyCommand(Command& app);
 
 // --calibration, --fov, --mask, --fps, --start, --end, --stride, --bgr.
-void AddInputOptions(CLI::App& command, InputOptions& options);
+void AddInputOptions(Command& command, InputOptions& options);
 
 // --device auto|cpu|cuda
-void AddDeviceOption(CLI::App& command, std::string& device);
+void AddDeviceOption(Command& command, std::string& device);
 
 // --config FILE and any number of --set name=value.
 struct ConfigChoice {
   std::filesystem::path file;
   std::vector<std::string> settings;
 };
-void AddConfigOptions(CLI::App& command, ConfigChoice& choice);
+void AddConfigOptions(Command& command, ConfigChoice& choice);
 AppConfig ResolveConfig(const ConfigChoice& choice);
+std::vector<std::string> SettingHints();  // "view.width=" and all other parameters, for --set
 
 // "160x128"; throws InputError for anything else.
 struct PixelSize {

@@ -178,13 +178,13 @@ void RunBench(const std::string& model, const std::filesystem::path& json) {
 
 }  // namespace
 
-void AddBenchCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "how fast this machine runs the networks and the rest");
+void AddBenchCommand(Command& app) {
+  Command& command = app.AddCommand("bench", "how fast this machine runs the networks and the rest");
   auto model = std::make_shared<std::string>();
   auto json = std::make_shared<std::filesystem::path>();
-  command->add_option("--model", *model, "weights; random ones where there are none");
-  command->add_option("--json", *json, "also write the numbers to this file");
-  command->callback([model, json] { RunBench(*model, *json); });
+  command.Add("--model", *model, "weights; random ones where there are none");
+  command.Add("--json", *json, "also write the numbers to this file");
+  command.Do([model, json] { RunBench(*model, *json); });
 }
 
 }  // namespace lumen

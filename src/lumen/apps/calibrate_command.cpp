@@ -136,24 +136,23 @@ void RunCalibrate(const CalibrateOptions& options) {
 
 }  // namespace
 
-void AddCalibrateCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("calibrate", "a camera from views of a checkerboard");
+void AddCalibrateCommand(Command& app) {
+  Command& command = app.AddCommand("calibrate", "a camera from views of a checkerboard");
   auto options = std::make_shared<CalibrateOptions>();
-  command->add_option("INPUT", options->input, "images, video or camera that shows the board")->required();
-  command->add_option("--board", options->board,
-                      "inner corners, COLUMNSxROWS: 9x6 for a board of 10 by 7 squares");
-  command->add_option("--square", options->square_mm, "side of a square in mm")->check(CLI::PositiveNumber);
-  command->add_option("--out", options->out, "file to write")->capture_default_str();
-  command->add_option("--picture", options->picture,
-                      "where corners were seen and how far off they are (default: beside the file, .svg)");
-  command->add_option("--camera", options->model, "which model: auto, pinhole, radtan or kannala_brandt")
-      ->check(CLI::IsMember({"auto", "pinhole", "radtan", "kannala_brandt"}))
-      ->capture_default_str();
+  command.Add("INPUT", options->input, "images, video or camera that shows the board").Required();
+  command.Add("--board", options->board, "inner corners, COLUMNSxROWS: 9x6 for a board of 10 by 7 squares");
+  command.Add("--square", options->square_mm, "side of a square in mm").Positive();
+  command.Add("--out", options->out, "file to write").ShowDefault();
+  command.Add("--picture", options->picture,
+              "where corners were seen and how far off they are (default: beside the file, .svg)");
+  command.Add("--camera", options->model, "which model: auto, pinhole, radtan or kannala_brandt")
+      .OneOf({"auto", "pinhole", "radtan", "kannala_brandt"})
+      .ShowDefault();
   command
-      ->add_option("--fov", options->fov_degrees,
-                   "write a stated guess from the horizontal field of view in degrees instead")
-      ->check(CLI::Range(1.0, 179.0));
-  command->callback([options] { RunCalibrate(*options); });
+      .Add("--fov", options->fov_degrees,
+           "write a stated guess from the horizontal field of view in degrees instead")
+      .Within(1.0, 179.0);
+  command.Do([options] { RunCalibrate(*options); });
 }
 
 }  // namespace lumen

@@ -96,19 +96,16 @@ void RunConvert(const ConvertOptions& options) {
 
 }  // namespace
 
-void AddConvertCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("convert", "turn any readable input into a sequence folder");
+void AddConvertCommand(Command& app) {
+  Command& command = app.AddCommand("convert", "turn any readable input into a sequence folder");
   auto options = std::make_shared<ConvertOptions>();
-  command
-      ->add_option("INPUT", options->input,
-                   "sequence folder, folder of images, video, SAGE HDF5, /dev/videoN")
-      ->required();
-  command->add_option("OUT", options->output, "folder to write; must be absent or empty")->required();
-  command->add_option(
-      "--rectify", options->rectified_size,
-      "write the undistorted view at this size (e.g. 160x128) instead of the images as they are");
-  AddInputOptions(*command, options->selection);
-  command->callback([options] { RunConvert(*options); });
+  command.Add("INPUT", options->input, "sequence folder, folder of images, video, SAGE HDF5, /dev/videoN")
+      .Required();
+  command.Add("OUT", options->output, "folder to write; must be absent or empty").Required();
+  command.Add("--rectify", options->rectified_size,
+              "write the undistorted view at this size (e.g. 160x128) instead of the images as they are");
+  AddInputOptions(command, options->selection);
+  command.Do([options] { RunConvert(*options); });
 }
 
 }  // namespace lumen

@@ -85,38 +85,38 @@ void RunEval(EvalOptions options) {
 
 }  // namespace
 
-void AddEvalCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("eval", "grade a run, or any system's files, against the truth");
+void AddEvalCommand(Command& app) {
+  Command& command = app.AddCommand("eval", "grade a run, or any system's files, against the truth");
   auto options = std::make_shared<EvalOptions>();
-  command->add_option("RUN", options->run, "folder that `lumen run` wrote");
-  command->add_option("--truth", options->truth, "sequence with true poses (and depth), or a trajectory file")
-      ->required();
-  command->add_option("--trajectory", options->foreign.trajectory,
-                      "another system's trajectory: TUM, KITTI or COLMAP");
-  command->add_option("--depth", options->foreign.depth,
-                      "its depth maps: a folder of 16-bit 000042.png, by frame number");
-  command->add_option("--depth-scale", options->foreign.depth_scale, "stored value of depth 1")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--depth-camera", options->foreign.depth_camera,
-                      "calibration of its depth maps, if they do not show the sequence's own view");
-  command->add_option("--json", options->json, "write the grades there too");
-  command->add_option("--pictures", options->pictures, "folder for the figures, as SVG");
-  command->add_option("--report", options->page, "write a page (HTML) with grades and figures there");
-  command->add_flag("--all-frames", options->grading.all_frames, "grade every placed frame too");
-  command->add_option("--delta", options->grading.step_poses, "step of the RPE in graded poses")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+  command.Add("RUN", options->run, "folder that `lumen run` wrote");
+  command.Add("--truth", options->truth, "sequence with true poses (and depth), or a trajectory file")
+      .Required();
+  command.Add("--trajectory", options->foreign.trajectory,
+              "another system's trajectory: TUM, KITTI or COLMAP");
+  command.Add("--depth", options->foreign.depth,
+              "its depth maps: a folder of 16-bit 000042.png, by frame number");
+  command.Add("--depth-scale", options->foreign.depth_scale, "stored value of depth 1")
+      .Positive()
+      .ShowDefault();
+  command.Add("--depth-camera", options->foreign.depth_camera,
+              "calibration of its depth maps, if they do not show the sequence's own view");
+  command.Add("--json", options->json, "write the grades there too");
+  command.Add("--pictures", options->pictures, "folder for the figures, as SVG");
+  command.Add("--report", options->page, "write a page (HTML) with grades and figures there");
+  command.AddFlag("--all-frames", options->grading.all_frames, "grade every placed frame too");
+  command.Add("--delta", options->grading.step_poses, "step of the RPE in graded poses")
+      .Within(1, 100000)
+      .ShowDefault();
   command
-      ->add_option("--delta-frames", options->grading.step_frames,
-                   "step of the RPE in video frames instead, for systems with other keyframes")
-      ->check(CLI::Range(1, 1000000));
+      .Add("--delta-frames", options->grading.step_frames,
+           "step of the RPE in video frames instead, for systems with other keyframes")
+      .Within(1, 1000000);
   command
-      ->add_option("--max-gap", options->grading.max_time_gap,
-                   "seconds that an estimate's and the truth's time may be apart")
-      ->check(CLI::Range(1e-9, 10.0))
-      ->capture_default_str();
-  command->callback([options] { RunEval(*options); });
+      .Add("--max-gap", options->grading.max_time_gap,
+           "seconds that an estimate's and the truth's time may be apart")
+      .Within(1e-9, 10.0)
+      .ShowDefault();
+  command.Do([options] { RunEval(*options); });
 }
 
 }  // namespace lumen

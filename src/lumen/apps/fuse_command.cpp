@@ -18,17 +18,17 @@ void Fuse(const std::filesystem::path& run, const std::filesystem::path& output,
 
 }  // namespace
 
-void AddFuseCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("fuse", "a run's depth maps into one surface");
+void AddFuseCommand(Command& app) {
+  Command& command = app.AddCommand("fuse", "a run's depth maps into one surface");
   struct State {
     std::filesystem::path run, output;
     ConfigChoice choice;
   };
   auto state = std::make_shared<State>();
-  command->add_option("RUN", state->run, "folder of a run")->required();
-  command->add_option("--out", state->output, "the surface: .ply, .obj, .stl or .glb")->required();
-  AddConfigOptions(*command, state->choice);
-  command->callback([state] { Fuse(state->run, state->output, state->choice); });
+  command.Add("RUN", state->run, "folder of a run").Required();
+  command.Add("--out", state->output, "the surface: .ply, .obj, .stl or .glb").Required();
+  AddConfigOptions(command, state->choice);
+  command.Do([state] { Fuse(state->run, state->output, state->choice); });
 }
 
 }  // namespace lumen

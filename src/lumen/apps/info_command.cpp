@@ -84,11 +84,11 @@ void RunInfo(const std::string& given_model) {
 
 }  // namespace
 
-void AddInfoCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("info", "what this build and this machine can do");
+void AddInfoCommand(Command& app) {
+  Command& command = app.AddCommand("info", "what this build and this machine can do");
   auto model = std::make_shared<std::string>();
-  command->add_option("--model", *model, "weights to look at");
-  command->callback([model] { RunInfo(*model); });
+  command.Add("--model", *model, "weights to look at");
+  command.Do([model] { RunInfo(*model); });
 }
 
 }  // namespace lumen

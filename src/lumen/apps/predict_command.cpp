@@ -102,16 +102,16 @@ void RunPredict(PredictOptions& options) {
 
 }  // namespace
 
-void AddPredictCommand(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("predict", "what the networks see: depth, features and descriptors as pictures");
+void AddPredictCommand(Command& app) {
+  Command& command =
+      app.AddCommand("predict", "what the networks see: depth, features and descriptors as pictures");
   auto options = std::make_shared<PredictOptions>();
-  command->add_option("INPUT", options->input, "a picture, or any input")->required();
-  command->add_option("--out", options->output, "folder for the pictures")->required();
-  command->add_option("--model", options->model, "weights");
-  AddDeviceOption(*command, options->device);
-  AddInputOptions(*command, options->selection);
-  command->callback([options] { RunPredict(*options); });
+  command.Add("INPUT", options->input, "a picture, or any input").Required();
+  command.Add("--out", options->output, "folder for the pictures").Required();
+  command.Add("--model", options->model, "weights");
+  AddDeviceOption(command, options->device);
+  AddInputOptions(command, options->selection);
+  command.Do([options] { RunPredict(*options); });
 }
 
 }  // namespace lumen

@@ -76,25 +76,22 @@ void Register(const RegisterOptions& options) {
 
 }  // namespace
 
-void AddRegisterCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("register", "a surface or a run to the CT, by a similarity");
+void AddRegisterCommand(Command& app) {
+  Command& command = app.AddCommand("register", "a surface or a run to the CT, by a similarity");
   auto options = std::make_shared<RegisterOptions>();
-  command->add_option("SURFACE", options->input, "a mesh, or the folder of a run")->required();
+  command.Add("SURFACE", options->input, "a mesh, or the folder of a run").Required();
   command
-      ->add_option("--model", options->model.path,
-                   "the CT: a surface (PLY, STL, OBJ) or a volume (NIfTI, NRRD, MetaImage, DICOM folder)")
-      ->required();
-  command->add_option("--threshold", options->model.threshold, "between air and tissue, for volumes")
-      ->capture_default_str();
-  command->add_option("--series", options->model.volume.series, "of a DICOM folder that holds several");
-  command->add_option("--initial", options->initial,
-                      "rough transform, CT from surface: a 4x4 matrix as text");
-  command->add_option("--pairs", options->pairs,
-                      "rough transform by points: lines x y z X Y Z, surface and CT");
-  command->add_option("--out", options->out, "folder for transform, surfaces and camera path in the CT");
-  command->add_option("--json", options->json, "write the outcome there too");
-  AddConfigOptions(*command, options->config);
-  command->callback([options] { Register(*options); });
+      .Add("--model", options->model.path,
+           "the CT: a surface (PLY, STL, OBJ) or a volume (NIfTI, NRRD, MetaImage, DICOM folder)")
+      .Required();
+  command.Add("--threshold", options->model.threshold, "between air and tissue, for volumes").ShowDefault();
+  command.Add("--series", options->model.volume.series, "of a DICOM folder that holds several");
+  command.Add("--initial", options->initial, "rough transform, CT from surface: a 4x4 matrix as text");
+  command.Add("--pairs", options->pairs, "rough transform by points: lines x y z X Y Z, surface and CT");
+  command.Add("--out", options->out, "folder for transform, surfaces and camera path in the CT");
+  command.Add("--json", options->json, "write the outcome there too");
+  AddConfigOptions(command, options->config);
+  command.Do([options] { Register(*options); });
 }
 
 }  // namespace lumen

@@ -22,20 +22,16 @@ void RunReport(const ReportChoice& choice) {
 
 }  // namespace
 
-void AddReportCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("report", "a run as one page (HTML) that can be mailed");
+void AddReportCommand(Command& app) {
+  Command& command = app.AddCommand("report", "a run as one page (HTML) that can be mailed");
   auto choice = std::make_shared<ReportChoice>();
-  command->add_option("RUN", choice->run, "folder that `lumen run` wrote")->required();
-  command->add_option("--out", choice->out, "where to write the page (default: RUN/report.html)");
-  command->add_option("--truth", choice->options.truth,
-                      "sequence with true poses (default: the run's own input, where it has them)");
-  command->add_option("--views", choice->options.views, "pictures of the turntable")
-      ->check(CLI::Range(1, 360))
-      ->capture_default_str();
-  command->add_option("--keyframes", choice->options.keyframes, "keyframes shown")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->callback([choice] { RunReport(*choice); });
+  command.Add("RUN", choice->run, "folder that `lumen run` wrote").Required();
+  command.Add("--out", choice->out, "where to write the page (default: RUN/report.html)");
+  command.Add("--truth", choice->options.truth,
+              "sequence with true poses (default: the run's own input, where it has them)");
+  command.Add("--views", choice->options.views, "pictures of the turntable").Within(1, 360).ShowDefault();
+  command.Add("--keyframes", choice->options.keyframes, "keyframes shown").Within(1, 1000).ShowDefault();
+  command.Do([choice] { RunReport(*choice); });
 }
 
 }  // namespace lumen

@@ -68,32 +68,30 @@ void Run(RunOptions options, const ConfigChoice& choice, bool surface, const Vie
 
 }  // namespace
 
-void AddRunCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "SLAM: the camera's path and dense depth from a video");
+void AddRunCommand(Command& app) {
+  Command& command = app.AddCommand("run", "SLAM: the camera's path and dense depth from a video");
   auto options = std::make_shared<RunOptions>();
   auto choice = std::make_shared<ConfigChoice>();
-  command->add_option("INPUT", options->input, "any input: sequence folder, images, video, camera")
-      ->required();
-  command->add_option("--out", options->output, "folder for the results")->required();
-  command->add_option("--model", options->model, "weights");
-  command->add_option("--vocabulary", options->vocabulary, "words for place recognition");
-  command->add_option("--map", options->map,
-                      "an earlier run (or its map.h5) to find oneself in and to extend");
-  command->add_flag("--deterministic", options->deterministic,
-                    "one frame after the other: the same bytes every time");
-  command->add_flag("--realtime", options->realtime,
-                    "pace a recording as if live; frames that come too late are dropped and counted");
-  command->add_flag("--refine", options->refine, "go on mapping and searching loops after the last frame");
+  command.Add("INPUT", options->input, "any input: sequence folder, images, video, camera").Required();
+  command.Add("--out", options->output, "folder for the results").Required();
+  command.Add("--model", options->model, "weights");
+  command.Add("--vocabulary", options->vocabulary, "words for place recognition");
+  command.Add("--map", options->map, "an earlier run (or its map.h5) to find oneself in and to extend");
+  command.AddFlag("--deterministic", options->deterministic,
+                  "one frame after the other: the same bytes every time");
+  command.AddFlag("--realtime", options->realtime,
+                  "pace a recording as if live; frames that come too late are dropped and counted");
+  command.AddFlag("--refine", options->refine, "go on mapping and searching loops after the last frame");
   auto no_surface = std::make_shared<bool>(false);
-  command->add_flag("--no-surface", *no_surface,
-                    "do not fuse the keyframes' depth into surface.ply at the end");
+  command.AddFlag("--no-surface", *no_surface,
+                  "do not fuse the keyframes' depth into surface.ply at the end");
   auto view = std::make_shared<ViewChoice>();
-  command->add_flag("--view", view->wanted, "show it in a browser while it goes on, and afterwards");
-  AddServerOptions(*command, view->server);
-  AddDeviceOption(*command, options->device);
-  AddConfigOptions(*command, *choice);
-  AddInputOptions(*command, options->selection);
-  command->callback([options, choice, no_surface, view] { Run(*options, *choice, !*no_surface, *view); });
+  command.AddFlag("--view", view->wanted, "show it in a browser while it goes on, and afterwards");
+  AddServerOptions(command, view->server);
+  AddDeviceOption(command, options->device);
+  AddConfigOptions(command, *choice);
+  AddInputOptions(command, options->selection);
+  command.Do([options, choice, no_surface, view] { Run(*options, *choice, !*no_surface, *view); });
 }
 
 }  // namespace lumen

@@ -101,14 +101,14 @@ class Watch : public RunWatch {
 
 }  // namespace
 
-void AddServerOptions(CLI::App& command, ServerOptions& options) {
-  command.add_option("--port", options.port, "of the view; the next free one is taken if it is in use")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+void AddServerOptions(Command& command, ServerOptions& options) {
+  command.Add("--port", options.port, "of the view; the next free one is taken if it is in use")
+      .Within(0, 65535)
+      .ShowDefault();
   command
-      .add_option("--host", options.address,
-                  "address to serve the view at; any but the loopback needs the token that is printed")
-      ->capture_default_str();
+      .Add("--host", options.address,
+           "address to serve the view at; any but the loopback needs the token that is printed")
+      .ShowDefault();
 }
 
 std::unique_ptr<RunWatch> MakeRunWatch(const std::string& name, const ServerOptions& options) {

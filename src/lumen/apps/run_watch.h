@@ -1,8 +1,7 @@
 // A run in the browser: while it goes on, and afterwards from its folder, at one address.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "lumen/apps/command.h"
 #include "lumen/apps/run_sequence.h"
 #include "lumen/viewer/server.h"
 
@@ -12,7 +11,7 @@ struct ViewChoice {
   bool wanted = false;
   ServerOptions server;
 };
-void AddServerOptions(CLI::App& command, ServerOptions& options);  // --port, --host
+void AddServerOptions(Command& command, ServerOptions& options);  // --port, --host
 
 class RunWatch : public RunObserver {
  public:

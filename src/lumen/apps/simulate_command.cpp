@@ -27,10 +27,10 @@ struct SimulateOptions {
   int threads = 0;
 };
 
-SequenceOptions ResolveOptions(const SimulateOptions& options, const CLI::App& command) {
+SequenceOptions ResolveOptions(const SimulateOptions& options, const Command& command) {
   SequenceOptions sequence;
   if (!options.subject.empty()) sequence = MakeSuiteOptions(FindSuiteSubject(options.subject));
-  const auto given = [&](const char* name) { return options.subject.empty() || command.count(name) > 0; };
+  const auto given = [&](const char* name) { return options.subject.empty() || command.Given(name); };
   if (given("--anatomy")) sequence.anatomy = ParseAnatomyKind(options.anatomy);
   if (given("--seed")) sequence.seed = options.seed;
   if (given("--frames")) sequence.path.frames = options.frames;
@@ -50,7 +50,7 @@ SequenceOptions ResolveOptions(const SimulateOptions& options, const CLI::App& c
   return sequence;
 }
 
-void RunSimulate(const SimulateOptions& options, const CLI::App& command) {
+void RunSimulate(const SimulateOptions& options, const Command& command) {
   const SequenceOptions resolved = ResolveOptions(options, command);
   const std::string name =
       options.subject.empty() ? StrCat(AnatomyName(resolved.anatomy), "-", resolved.seed) : options.subject;
@@ -60,37 +60,32 @@ void RunSimulate(const SimulateOptions& options, const CLI::App& command) {
 
 }  // namespace
 
-void AddSimulateCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("simulate", "an endoscopy in synthetic anatomy, with exact truth");
+void AddSimulateCommand(Command& app) {
+  Command& command = app.AddCommand("simulate", "an endoscopy in synthetic anatomy, with exact truth");
   auto options = std::make_shared<SimulateOptions>();
-  command->add_option("OUT", options->output, "folder to write; must be absent or empty")->required();
-  command->add_option("--subject", options->subject,
-                      "one of the benchmark suite (e.g. nasal-1), instead of anatomy and seed");
-  command->add_option("--anatomy", options->anatomy, "nasal, colon, bronchus or stomach")
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "which one; the same seed gives the same bytes")
-      ->capture_default_str();
-  command->add_option("--frames", options->frames, "how many frames")->capture_default_str();
-  command->add_option("--size", options->size, "of the images, WIDTHxHEIGHT")->capture_default_str();
-  command->add_option("--fov", options->fov_degrees, "horizontal field of view in degrees")
-      ->check(CLI::Range(10.0, 170.0))
-      ->capture_default_str();
-  command->add_option("--camera", options->camera,
-                      "calibration of the camera to simulate, distortion included");
-  command->add_option("--path", options->path, "insertion, insertion-retreat, hover, explore or revisit")
-      ->capture_default_str();
-  command->add_option("--fps", options->fps, "frames a second")
-      ->check(CLI::Range(1.0, 1000.0))
-      ->capture_default_str();
-  command->add_option("--speed", options->speed, "median mm per frame; 0: usual for the anatomy")
-      ->check(CLI::Range(0.0, 50.0));
-  command->add_option("--loops", options->loops, "times in and out, at least")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  command->add_option("--degrade", options->degradations, "what goes wrong, e.g. smoke:3,motion-blur:2");
-  command->add_flag("!--no-model", options->model, "do not write the surface (model.ply)");
-  command->add_option("--threads", options->threads, "0: all cores")->check(CLI::Range(0, 1024));
-  command->callback([options, command] { RunSimulate(*options, *command); });
+  command.Add("OUT", options->output, "folder to write; must be absent or empty").Required();
+  command.Add("--subject", options->subject,
+              "one of the benchmark suite (e.g. nasal-1), instead of anatomy and seed");
+  command.Add("--anatomy", options->anatomy, "nasal, colon, bronchus or stomach")
+      .Hint({"nasal", "colon", "bronchus", "stomach"})
+      .ShowDefault();
+  command.Add("--seed", options->seed, "which one; the same seed gives the same bytes").ShowDefault();
+  command.Add("--frames", options->frames, "how many frames").ShowDefault();
+  command.Add("--size", options->size, "of the images, WIDTHxHEIGHT").ShowDefault();
+  command.Add("--fov", options->fov_degrees, "horizontal field of view in degrees")
+      .Within(10.0, 170.0)
+      .ShowDefault();
+  command.Add("--camera", options->camera, "calibration of the camera to simulate, distortion included");
+  command.Add("--path", options->path, "insertion, insertion-retreat, hover, explore or revisit")
+      .Hint({"insertion", "insertion-retreat", "hover", "explore", "revisit"})
+      .ShowDefault();
+  command.Add("--fps", options->fps, "frames a second").Within(1.0, 1000.0).ShowDefault();
+  command.Add("--speed", options->speed, "median mm per frame; 0: usual for the anatomy").Within(0.0, 50.0);
+  command.Add("--loops", options->loops, "times in and out, at least").Within(1, 100).ShowDefault();
+  command.Add("--degrade", options->degradations, "what goes wrong, e.g. smoke:3,motion-blur:2");
+  command.AddFlag("!--no-model", options->model, "do not write the surface (model.ply)");
+  command.Add("--threads", options->threads, "0: all cores").Within(0, 1024);
+  command.Do([options, &command] { RunSimulate(*options, command); });
 }
 
 }  // namespace lumen

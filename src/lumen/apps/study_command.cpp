@@ -70,24 +70,21 @@ std::string JoinWords(const std::vector<std::string>& words) {
 
 }  // namespace
 
-void AddStudyRunOptions(CLI::App& command, StudyRunOptions& options) {
-  command.add_option("--out", options.study.out, "folder of the study; a study there goes on")->required();
-  command.add_option("--data", options.suite.data,
-                     "where the suite's sequences are kept (default: OUT/data)");
-  command.add_option("--subjects", options.suite.subjects, "of the suite: only these, e.g. nasal-1,colon-5")
-      ->delimiter(',');
-  command.add_option("--frames", options.suite.frames, "of the suite's sequences, instead of their own")
-      ->check(CLI::Range(2, 100000));
-  command.add_option("--size", options.suite.size, "of the suite's images, WIDTHxHEIGHT");
-  command.add_option("--model", options.model, "weights, instead of the usual ones");
-  command.add_option("--set", options.settings, "one parameter for all runs, as name=value")->take_all();
-  command.add_option("--run-arg", options.run_arguments, "one more argument for every `lumen run`")
-      ->take_all();
-  command.add_option("--jobs", options.study.jobs, "runs at a time; 0: one a core")
-      ->check(CLI::Range(0, 1024));
-  command.add_flag("--rerun", options.study.rerun, "run cells of other settings or versions again");
-  command.add_flag("--allow-mixed-versions", options.study.allow_mixed_versions,
-                   "keep cells of other versions, and say so");
+void AddStudyRunOptions(Command& command, StudyRunOptions& options) {
+  command.Add("--out", options.study.out, "folder of the study; a study there goes on").Required();
+  command.Add("--data", options.suite.data, "where the suite's sequences are kept (default: OUT/data)");
+  command.Add("--subjects", options.suite.subjects, "of the suite: only these, e.g. nasal-1,colon-5")
+      .SplitAt(',');
+  command.Add("--frames", options.suite.frames, "of the suite's sequences, instead of their own")
+      .Within(2, 100000);
+  command.Add("--size", options.suite.size, "of the suite's images, WIDTHxHEIGHT");
+  command.Add("--model", options.model, "weights, instead of the usual ones");
+  command.Add("--set", options.settings, "one parameter for all runs, as name=value").Hint(SettingHints());
+  command.Add("--run-arg", options.run_arguments, "one more argument for every `lumen run`");
+  command.Add("--jobs", options.study.jobs, "runs at a time; 0: one a core").Within(0, 1024);
+  command.AddFlag("--rerun", options.study.rerun, "run cells of other settings or versions again");
+  command.AddFlag("--allow-mixed-versions", options.study.allow_mixed_versions,
+                  "keep cells of other versions, and say so");
 }
 
 std::vector<NamedSequence> ResolveSequences(const StudyRunOptions& options) {
@@ -126,32 +123,31 @@ void RequireAllCells(const Study& study) {
     throw InputError(StrCat(failed, " of ", study.entries.size(), " cells failed; the report says which"));
 }
 
-void AddStudySuiteCommand(CLI::App& study) {
-  CLI::App* command =
-      study.add_subcommand("suite", "run and grade the benchmark suite, or sequences of yours");
+void AddStudySuiteCommand(Command& study) {
+  Command& command = study.AddCommand("suite", "run and grade the benchmark suite, or sequences of yours");
   auto options = std::make_shared<StudyRunOptions>();
-  command->add_option("SEQUENCE", options->sequences, "sequences with truth, instead of the suite");
-  AddStudyRunOptions(*command, *options);
-  command->callback([options] { RunSuite(*options); });
+  command.Add("SEQUENCE", options->sequences, "sequences with truth, instead of the suite");
+  AddStudyRunOptions(command, *options);
+  command.Do([options] { RunSuite(*options); });
 }
 
-void AddStudyAblationCommand(CLI::App& study) {
-  CLI::App* command = study.add_subcommand("ablation", "switch SLAM's components off, as the paper does");
+void AddStudyAblationCommand(Command& study) {
+  Command& command = study.AddCommand("ablation", "switch SLAM's components off, as the paper does");
   auto options = std::make_shared<StudyRunOptions>();
-  command->add_option("SEQUENCE", options->sequences, "sequences with truth, instead of the suite");
-  AddStudyRunOptions(*command, *options);
-  command->callback([options] { RunAblation(*options); });
+  command.Add("SEQUENCE", options->sequences, "sequences with truth, instead of the suite");
+  AddStudyRunOptions(command, *options);
+  command.Do([options] { RunAblation(*options); });
 }
 
-void AddStudyCommand(CLI::App& app) {
-  CLI::App* study = app.add_subcommand("study", "many runs graded side by side, with tables and figures");
-  study->require_subcommand(1);
-  AddStudySuiteCommand(*study);
-  AddStudyAblationCommand(*study);
-  AddStudyCrossSubjectCommand(*study);
-  AddStudyCompareCommand(*study);
-  AddStudyCtCommand(*study);
-  AddStudyPriorsCommand(*study);
+void AddStudyCommand(Command& app) {
+  Command& study = app.AddCommand("study", "many runs graded side by side, with tables and figures");
+  study.RequireCommand();
+  AddStudySuiteCommand(study);
+  AddStudyAblationCommand(study);
+  AddStudyCrossSubjectCommand(study);
+  AddStudyCompareCommand(study);
+  AddStudyCtCommand(study);
+  AddStudyPriorsCommand(study);
 }
 
 }  // namespace lumen

@@ -1,19 +1,18 @@
 // The studies under `lumen study`, and what their commands share.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "lumen/apps/command.h"
 #include "lumen/apps/study.h"
 
 namespace lumen {
 
 // Each adds one study to `lumen study`.
-void AddStudySuiteCommand(CLI::App& study);
-void AddStudyAblationCommand(CLI::App& study);
-void AddStudyCrossSubjectCommand(CLI::App& study);
-void AddStudyCompareCommand(CLI::App& study);
-void AddStudyCtCommand(CLI::App& study);
-void AddStudyPriorsCommand(CLI::App& study);
+void AddStudySuiteCommand(Command& study);
+void AddStudyAblationCommand(Command& study);
+void AddStudyCrossSubjectCommand(Command& study);
+void AddStudyCompareCommand(Command& study);
+void AddStudyCtCommand(Command& study);
+void AddStudyPriorsCommand(Command& study);
 
 // Options of the studies that run SLAM.
 struct StudyRunOptions {
@@ -24,7 +23,7 @@ struct StudyRunOptions {
   std::vector<std::string> run_arguments;
   StudyOptions study;
 };
-void AddStudyRunOptions(CLI::App& command, StudyRunOptions& options);
+void AddStudyRunOptions(Command& command, StudyRunOptions& options);
 // The sequences as folders by name: those given, or the suite's.
 struct NamedSequence {
   std::string name;

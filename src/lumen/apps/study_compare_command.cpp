@@ -102,25 +102,21 @@ void RunCompare(CompareOptions options) {
 
 }  // namespace
 
-void AddStudyCompareCommand(CLI::App& study) {
-  CLI::App* command = study.add_subcommand("compare", "several systems' outputs on the same sequences");
+void AddStudyCompareCommand(Command& study) {
+  Command& command = study.AddCommand("compare", "several systems' outputs on the same sequences");
   auto options = std::make_shared<CompareOptions>();
-  command->add_option("--system", options->systems, "NAME=FOLDER with a run or a SEQUENCE.tum per sequence")
-      ->required()
-      ->take_all();
-  command->add_option("--truth", options->truths, "the sequences with their truth")->required()->take_all();
-  command->add_option("--out", options->out, "folder for the report")->required();
-  command
-      ->add_option("--depth-scale", options->depth_scale,
-                   "stored value of depth 1, of systems that are not Lumen")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--delta-frames", options->grading.step_frames, "step of the RPE in video frames, for all")
-      ->check(CLI::Range(1, 1000000));
-  command->add_flag("--allow-mixed-versions", options->allow_mixed_versions,
-                    "compare runs of different versions of Lumen, and say so");
-  command->callback([options] { RunCompare(*options); });
+  command.Add("--system", options->systems, "NAME=FOLDER with a run or a SEQUENCE.tum per sequence")
+      .Required();
+  command.Add("--truth", options->truths, "the sequences with their truth").Required();
+  command.Add("--out", options->out, "folder for the report").Required();
+  command.Add("--depth-scale", options->depth_scale, "stored value of depth 1, of systems that are not Lumen")
+      .Positive()
+      .ShowDefault();
+  command.Add("--delta-frames", options->grading.step_frames, "step of the RPE in video frames, for all")
+      .Within(1, 1000000);
+  command.AddFlag("--allow-mixed-versions", options->allow_mixed_versions,
+                  "compare runs of different versions of Lumen, and say so");
+  command.Do([options] { RunCompare(*options); });
 }
 
 }  // namespace lumen

@@ -133,25 +133,17 @@ void RunCrossSubject(const fs::path& path, const StudyRunOptions& options) {
 
 }  // namespace
 
-void AddStudyCrossSubjectCommand(CLI::App& study) {
-  CLI::App* command =
-      study.add_subcommand("cross-subject", "grade each sequence with a model that never saw it");
+void AddStudyCrossSubjectCommand(Command& study) {
+  Command& command = study.AddCommand("cross-subject", "grade each sequence with a model that never saw it");
   struct State {
     fs::path folds;
     StudyRunOptions options;
   };
   auto state = std::make_shared<State>();
-  command->add_option("FOLDS", state->folds, "TOML file: which model is tested on which sequences")
-      ->required();
-  AddStudyRunOptions(*command, state->options);
-  command->add_flag_callback(
-      "--example",
-      [] {
-        std::cout << kExample;
-        throw CLI::Success();
-      },
-      "print the paper's four splits as such a file");
-  command->callback([state] { RunCrossSubject(state->folds, state->options); });
+  command.Add("FOLDS", state->folds, "TOML file: which model is tested on which sequences").Required();
+  AddStudyRunOptions(command, state->options);
+  command.AddAnswer("--example", kExample, "print the paper's four splits as such a file");
+  command.Do([state] { RunCrossSubject(state->folds, state->options); });
 }
 
 }  // namespace lumen

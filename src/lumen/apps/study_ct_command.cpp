@@ -46,18 +46,17 @@ void RunCt(const StudyRunOptions& options, const CtStudyOptions& ct) {
 
 }  // namespace
 
-void AddStudyCtCommand(CLI::App& study) {
-  CLI::App* command =
-      study.add_subcommand("ct", "register each run's surface to the anatomy it was simulated in");
+void AddStudyCtCommand(Command& study) {
+  Command& command = study.AddCommand("ct", "register each run's surface to the anatomy it was simulated in");
   struct State {
     StudyRunOptions options;
     CtStudyOptions ct;
   };
   auto state = std::make_shared<State>();
-  command->add_option("SEQUENCE", state->options.sequences,
-                      "sequences with truth and model.ply, instead of the suite");
-  AddStudyRunOptions(*command, state->options);
-  command->callback([state] { RunCt(state->options, state->ct); });
+  command.Add("SEQUENCE", state->options.sequences,
+              "sequences with truth and model.ply, instead of the suite");
+  AddStudyRunOptions(command, state->options);
+  command.Do([state] { RunCt(state->options, state->ct); });
 }
 
 }  // namespace lumen

@@ -80,21 +80,18 @@ void RunPriorsStudy(PriorsCommand command) {
 
 }  // namespace
 
-void AddStudyPriorsCommand(CLI::App& study) {
-  CLI::App* command = study.add_subcommand("priors", "grade the networks themselves on the suite's subjects");
+void AddStudyPriorsCommand(Command& study) {
+  Command& command = study.AddCommand("priors", "grade the networks themselves on the suite's subjects");
   auto options = std::make_shared<PriorsCommand>();
   options->study.threads = AvailableCores();
-  command->add_option("--model", options->model, "weights, instead of the usual ones");
-  command->add_option("--vocabulary", options->vocabulary,
-                      "words for places, instead of those beside the model");
-  command->add_option("--json", options->json, "also write the numbers to this file");
-  command->add_option("--real", options->real,
-                      "a sequence folder of real frames with sparse_depth.csv and poses");
-  command->add_option("--subjects", options->study.subjects, "only these, e.g. nasal-1,colon-5")
-      ->delimiter(',');
-  command->add_option("--frames", options->study.frames, "frames per subject")->check(CLI::Range(2, 100000));
-  command->add_option("--pairs", options->study.pairs, "pairs per subject")->check(CLI::Range(0, 100000));
-  command->callback([options] { RunPriorsStudy(*options); });
+  command.Add("--model", options->model, "weights, instead of the usual ones");
+  command.Add("--vocabulary", options->vocabulary, "words for places, instead of those beside the model");
+  command.Add("--json", options->json, "also write the numbers to this file");
+  command.Add("--real", options->real, "a sequence folder of real frames with sparse_depth.csv and poses");
+  command.Add("--subjects", options->study.subjects, "only these, e.g. nasal-1,colon-5").SplitAt(',');
+  command.Add("--frames", options->study.frames, "frames per subject").Within(2, 100000);
+  command.Add("--pairs", options->study.pairs, "pairs per subject").Within(0, 100000);
+  command.Do([options] { RunPriorsStudy(*options); });
 }
 
 }  // namespace lumen

@@ -60,28 +60,24 @@ void RunTrain(const TrainCommand& command) {
 
 }  // namespace
 
-void AddTrainCommand(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("train", "learn the networks: from the simulator, or from recordings with truth");
+void AddTrainCommand(Command& app) {
+  Command& command =
+      app.AddCommand("train", "learn the networks: from the simulator, or from recordings with truth");
   auto options = std::make_shared<TrainCommand>();
-  command->add_option("--out", options->out, "folder for checkpoints, curves and the model")->required();
-  const CLI::Range minutes(1e-3, 1e6);
-  command->add_option("--minutes", options->minutes, "length of the training")->check(minutes);
-  command->add_option("--steps", options->steps, "length of the training in steps: repeatable")
-      ->check(CLI::Range(1, 1000000000));
-  command
-      ->add_option("--call-minutes", options->call_minutes, "stop after so many; go on later with --resume")
-      ->check(minutes);
-  command->add_flag("--resume", options->resume, "go on where the folder's checkpoint stands");
-  command->add_option("--init", options->init, "a model to start from");
-  command->add_option("--data", options->data, "recordings with poses and depth, instead of the simulator");
-  command->add_option("--device", options->device, "auto, cpu or cuda")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  command->add_option("--seed", options->seed, "of weights, data and augmentation")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--set", options->settings, "any other option of the training, as name=value")
-      ->take_all();
-  command->callback([options] { RunTrain(*options); });
+  command.Add("--out", options->out, "folder for checkpoints, curves and the model").Required();
+  constexpr double kLeastMinutes = 1e-3;
+  constexpr double kMostMinutes = 1e6;
+  command.Add("--minutes", options->minutes, "length of the training").Within(kLeastMinutes, kMostMinutes);
+  command.Add("--steps", options->steps, "length of the training in steps: repeatable").Within(1, 1000000000);
+  command.Add("--call-minutes", options->call_minutes, "stop after so many; go on later with --resume")
+      .Within(kLeastMinutes, kMostMinutes);
+  command.AddFlag("--resume", options->resume, "go on where the folder's checkpoint stands");
+  command.Add("--init", options->init, "a model to start from");
+  command.Add("--data", options->data, "recordings with poses and depth, instead of the simulator");
+  command.Add("--device", options->device, "auto, cpu or cuda").OneOf({"auto", "cpu", "cuda"});
+  command.Add("--seed", options->seed, "of weights, data and augmentation").NotNegative();
+  command.Add("--set", options->settings, "any other option of the training, as name=value");
+  command.Do([options] { RunTrain(*options); });
 }
 
 }  // namespace lumen

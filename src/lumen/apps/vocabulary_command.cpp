@@ -92,20 +92,19 @@ void RunVocabulary(const VocabularyCommand& command) {
 
 }  // namespace
 
-void AddVocabularyCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void AddVocabularyCommand(Command& app) {
+  Command& command = app.AddCommand(
       "vocabulary", "make the words for place recognition, from videos or from simulated subjects");
   auto options = std::make_shared<VocabularyCommand>();
-  command->add_option("INPUT", options->inputs, "any inputs; none: simulated training subjects");
-  command->add_option("--out", options->output, "the vocabulary's file")->required();
-  command->add_option("--model", options->model, "weights");
-  command->add_option("--subjects", options->subjects, "simulated subjects")->check(CLI::Range(1, 10000));
-  command->add_option("--images", options->images, "images of each subject or input")
-      ->check(CLI::Range(1, 10000));
-  command->add_option("--seed", options->options.seed, "of the clustering");
-  AddDeviceOption(*command, options->device);
-  AddInputOptions(*command, options->selection);
-  command->callback([options] { RunVocabulary(*options); });
+  command.Add("INPUT", options->inputs, "any inputs; none: simulated training subjects");
+  command.Add("--out", options->output, "the vocabulary's file").Required();
+  command.Add("--model", options->model, "weights");
+  command.Add("--subjects", options->subjects, "simulated subjects").Within(1, 10000);
+  command.Add("--images", options->images, "images of each subject or input").Within(1, 10000);
+  command.Add("--seed", options->options.seed, "of the clustering");
+  AddDeviceOption(command, options->device);
+  AddInputOptions(command, options->selection);
+  command.Do([options] { RunVocabulary(*options); });
 }
 
 }  // namespace lumen
