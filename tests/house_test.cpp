@@ -104,6 +104,20 @@ TEST(House, EveryIncludeOfOursNamesItsRoom) {
   }
 }
 
+TEST(House, OneFileIncludesTheParserOfCommandLines) {
+  std::vector<std::string> files;
+  for (const std::string folder : {"src", "tests", "bench", "examples"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kSource / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp") continue;
+      if (std::regex_search(ReadFile(entry.path()), std::regex("#include [<\"]CLI/")))
+        files.push_back(fs::relative(entry.path(), kSource).string());
+    }
+  }
+  EXPECT_EQ(files, std::vector<std::string>{"src/lumen/apps/command.cpp"})
+      << "it takes seconds to compile, each time";
+}
+
 // Text without comments and string literals.
 std::string CodeOnly(const std::string& text) {
   return std::regex_replace(text, std::regex(R"re(//[^\n]*|"(\\.|[^"\\\n])*")re"), "");
