@@ -1,17 +1,21 @@
 # Run as a script after a test program was linked: writes, for ctest, one test per suite of the program, so that
 # what a suite sets up (a rendered scene, a loaded model, a finished run) is made once and not once a case.
-#   cmake -DPROGRAM=… -DPREFIX=… -DLONG=a,b -DTIMEOUT=… -DOUTPUT=tests.cmake -P DiscoverSuites.cmake
+#   cmake -DPROGRAM=… -DPREFIX=… -DLONG=a,b -DLEFT_OUT=c -DTIMEOUT=… -DOUTPUT=tests.cmake -P DiscoverSuites.cmake
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE failed TIMEOUT 60)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests: ${failed}\n${listed}")
 endif()
 string(REPLACE "," ";" LONG "${LONG}")
+string(REPLACE "," ";" LEFT_OUT "${LEFT_OUT}")
 string(REGEX REPLACE "[[;#]" "_" listed "${listed}")
 string(REPLACE "\n" ";" lines "${listed}")
 set(text "")
 foreach(line ${lines})
   if(line MATCHES "^([^ ].*)\\.( |$)")
     set(suite ${CMAKE_MATCH_1})
+    if(suite IN_LIST LEFT_OUT)
+      continue()
+    endif()
     set(test "[==[${PREFIX}.${suite}]==]")
     string(APPEND text "add_test(${test} \"${PROGRAM}\" \"--gtest_filter=${suite}.*\")\n")
     set(cost 0)

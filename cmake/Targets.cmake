@@ -10,7 +10,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # Tests are compiled for soon, not for fast: what takes time in them lies in the rooms.
 add_library(lumen_test_flags INTERFACE)
-target_compile_options(lumen_test_flags INTERFACE -fPIC $<$<CONFIG:Release>:-O1>)
+target_compile_options(lumen_test_flags INTERFACE -fPIC $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 if(LUMEN_WERROR)
   target_compile_options(lumen_flags INTERFACE -Werror)
 endif()
@@ -38,10 +38,10 @@ if(LUMEN_BUILD_TESTS)
   lumen_precompiled(lumen_test_headers HEADERS <gtest/gtest.h> LINK GTest::gtest lumen_test_flags)
 endif()
 
-# lumen_room(NAME SOURCES … [TESTS …] [ROOMS …] [LINK …] [LINK_PRIVATE …] [TEST_ROOMS …] [TEST_LINK …] [TEST_LONG …])
+# lumen_room(NAME [THREADED] SOURCES … [TESTS …] [ROOMS …] [LINK …] [LINK_PRIVATE …] [TEST_ROOMS …] [TEST_LINK …] [TEST_LONG …] [TEST_ALONE …])
 # ROOMS are the rooms this one may enter: the link list is the layer table.
 function(lumen_room name)
-  cmake_parse_arguments(arg "" "" "SOURCES;TESTS;ROOMS;LINK;LINK_PRIVATE;TEST_ROOMS;TEST_LINK;TEST_LONG" ${ARGN})
+  cmake_parse_arguments(arg "THREADED" "" "SOURCES;TESTS;ROOMS;LINK;LINK_PRIVATE;TEST_ROOMS;TEST_LINK;TEST_LONG;TEST_ALONE" ${ARGN})
   add_library(lumen_${name} STATIC ${arg_SOURCES})
   add_library(Lumen::${name} ALIAS lumen_${name})
   set_target_properties(lumen_${name} PROPERTIES EXPORT_NAME ${name})
@@ -53,18 +53,27 @@ function(lumen_room name)
   set_property(GLOBAL APPEND PROPERTY LUMEN_ROOMS lumen_${name})
   if(LUMEN_BUILD_TESTS AND arg_TESTS)
     list(TRANSFORM arg_TEST_ROOMS PREPEND Lumen::)
-    lumen_test(lumen_${name}_test SOURCES ${arg_TESTS} LINK Lumen::${name} ${arg_TEST_ROOMS} ${arg_TEST_LINK} LONG ${arg_TEST_LONG})
+    set(threaded "")
+    if(arg_THREADED)
+      set(threaded THREADED)
+    endif()
+    lumen_test(lumen_${name}_test ${threaded} SOURCES ${arg_TESTS} LINK Lumen::${name} ${arg_TEST_ROOMS} ${arg_TEST_LINK} LONG ${arg_TEST_LONG} ALONE ${arg_TEST_ALONE})
   endif()
 endfunction()
 
-# lumen_test(NAME [HEADERS …] [LONG …] SOURCES … LINK …): a test program whose suites ctest sees one by one; those
-# that take long are named, to be started first.
+# lumen_test(NAME [THREADED] [HEADERS …] [LONG …] [ALONE …] SOURCES … LINK …): a test program whose suites ctest sees
+# one by one; those that take long are named, to be started first. The thread sanitizer has nothing to say about
+# programs that run in one thread, nor about the suites of others that do, or that sweep through many scenes where
+# one tells as much about threads (ALONE): they are left out there.
 set(LUMEN_TEST_TIMEOUT 900)
 if(LUMEN_SANITIZE)
   set(LUMEN_TEST_TIMEOUT 3000)
 endif()
 function(lumen_test name)
-  cmake_parse_arguments(arg "" "HEADERS" "SOURCES;LINK;LONG" ${ARGN})
+  cmake_parse_arguments(arg "THREADED" "HEADERS" "SOURCES;LINK;LONG;ALONE" ${ARGN})
+  if(LUMEN_SANITIZE MATCHES thread AND NOT arg_THREADED)
+    return()
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} lumen_flags lumen_test_flags GTest::gtest_main)
   # As the precompiled headers are compiled: -fPIC, from the flags, where an executable would have -fPIE.
@@ -78,8 +87,12 @@ function(lumen_test name)
   set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
   string(REGEX REPLACE "^lumen_(.*)_test$" "\\1" prefix ${name})
   string(REPLACE ";" "," long "${arg_LONG}")
+  set(left_out "")
+  if(LUMEN_SANITIZE MATCHES thread)
+    string(REPLACE ";" "," left_out "${arg_ALONE}")
+  endif()
   add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}> -DPREFIX=${prefix} -DLONG=${long}
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}> -DPREFIX=${prefix} -DLONG=${long} -DLEFT_OUT=${left_out}
             -DTIMEOUT=${LUMEN_TEST_TIMEOUT} -DOUTPUT=${list} -P ${CMAKE_SOURCE_DIR}/cmake/DiscoverSuites.cmake)
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake
        "if(EXISTS \"${list}\")\n  include(\"${list}\")\nelse()\n  add_test(${name}_not_built ${name}_not_built)\nendif()\n")

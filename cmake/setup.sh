@@ -1,35 +1,75 @@
-# Shared by ./check and ./demo: which packages are needed, how they are installed, how presets are built.
-# Sourced, not run.
+# Shared by ./check and ./demo: which packages are needed, how they are installed, how presets are built, and how
+# long each part took. Sourced, not run. Debian 12 and 13 and Ubuntu 24.04 call the packages alike; what one of
+# them lacks is left out with a line.
 
 BUILD_PACKAGES=(build-essential cmake ninja-build ccache git libeigen3-dev libpng-dev libspdlog-dev
                 libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev libboost-dev libgdcm-dev)
-CHECK_PACKAGES=(libgtest-dev clang-format libtorch-dev libopenblas0-pthread chromium libegl1
-                libgl1-mesa-dri)
+CHECK_PACKAGES=(libgtest-dev clang-format-14 libtorch-dev libopenblas0-pthread chromium libegl1
+                libgl1-mesa-dri man-db)
 WEB_PACKAGES=()  # Node.js builds the viewer's page; one that is there already, from wherever, is good
 command -v npm >/dev/null || WEB_PACKAGES=(nodejs npm)
-FULL_PACKAGES=(clang-tidy libbenchmark-dev)
+FULL_PACKAGES=(clang-tidy-14 libbenchmark-dev debootstrap)
 
-say() { printf '\n== %s\n' "$*"; }
+# What goes on without a package that this system does not have; a package not named here is a must.
+declare -A WITHOUT=(
+  [clang-format-14]="the format of the sources is not checked"
+  [clang-tidy-14]="clang-tidy does not read the sources"
+  [libtorch-dev]="training and its tests are left out"
+  [libopenblas0-pthread]="training and its tests are left out"
+  [chromium]="the viewer's page is not tried in a browser"
+  [libgdcm-dev]="CTs are not read from DICOM"
+)
+
+# say TEXT: the heading of a part; how long the part before it took is kept for `say_times`.
+PART="" PART_START=$SECONDS TIMES=()
+say() {
+  [ -n "$PART" ] && TIMES+=("$(printf '%5d s  %s' $((SECONDS - PART_START)) "$PART")")
+  PART="$*" PART_START=$SECONDS
+  printf '\n== %s\n' "$*"
+}
+say_times() {
+  say "$1"
+  printf '%s\n' "${TIMES[@]}"
+  printf '%5d s  in all\n' "$SECONDS"
+}
+
+is_installed() { [ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null || true)" = "install ok installed" ]; }
+is_offered() { [ -n "$(apt-cache madison "$1" 2>/dev/null)" ]; }
+# Ubuntu's package of this name only asks for a snap, which containers and servers have no use for.
+is_empty_here() { [ "$1" = chromium ] && grep -q '^ID=ubuntu' /etc/os-release; }
 
 # install_missing PACKAGE…: says what it will install, then installs it; silent when all is there.
 install_missing() {
-  local missing=() package
+  local missing=() offered=() package
   for package in "$@"; do
-    [ "$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true)" = "install ok installed" ] || missing+=("$package")
+    is_installed "$package" || missing+=("$package")
   done
   [ ${#missing[@]} -eq 0 ] && return
   if ! command -v apt-get >/dev/null || ! grep -qiE '^(ID|ID_LIKE)=.*debian' /etc/os-release 2>/dev/null; then
-    echo "this system is not Debian: please install the equivalents of: ${missing[*]}" >&2
-    exit 2
+    echo "this system is neither Debian nor Ubuntu; going on with what is there. Lumen builds with the equivalents" >&2
+    echo "of these, and needs at least a C++20 compiler, CMake 3.25, Ninja, Eigen, libpng and CLI11: ${missing[*]}" >&2
+    return
   fi
   local sudo=()
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || { echo "not root and no sudo: please install: ${missing[*]}" >&2; exit 2; }
     sudo=(sudo)
   fi
-  say "installing: ${missing[*]}"
+  say "install"
   "${sudo[@]}" apt-get update -qq
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  for package in "${missing[@]}"; do
+    if is_offered "$package" && ! is_empty_here "$package"; then
+      offered+=("$package")
+    elif [ -n "${WITHOUT[$package]:-}" ]; then
+      echo "no package $package here: ${WITHOUT[$package]}"
+    else
+      echo "this system has no package $package" >&2
+      exit 2
+    fi
+  done
+  [ ${#offered[@]} -eq 0 ] && return
+  echo "${offered[*]}"
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${offered[@]}" >/dev/null
 }
 
 # build PRESET [cmake arguments…]
@@ -64,9 +104,12 @@ build_web() {
   rm -f "$log"
 }
 
+# ctest counts suites; how many cases they held is read off its log.
 run_tests() {
   say "tests: $1"
   ctest --preset "$1" -j"$(nproc)" --progress
+  grep -hoE '^\[  PASSED  \] [0-9]+ test' "build/$1/Testing/Temporary/LastTest.log" |
+    awk '{ cases += $4 } END { print cases " cases passed" }'
 }
 
 # Keeps, of the files named on stdin, those the preset compiles (parts may be missing for want of a library).
