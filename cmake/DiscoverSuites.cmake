@@ -1,6 +1,7 @@
 # Run as a script after a test program was linked: writes, for ctest, one test per suite of the program, so that
 # what a suite sets up (a rendered scene, a loaded model, a finished run) is made once and not once a case.
 #   cmake -DPROGRAM=… -DPREFIX=… -DLONG=a,b -DLEFT_OUT=c -DTIMEOUT=… -DOUTPUT=tests.cmake -P DiscoverSuites.cmake
+cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE failed TIMEOUT 60)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests: ${failed}\n${listed}")
