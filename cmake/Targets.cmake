@@ -101,6 +101,16 @@ function(lumen_test name)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
 endfunction()
 
+# lumen_module(NAME SOURCES … LINK …): a shared object that is loaded when first needed. It shows its entry and
+# nothing else, so that neither its symbols nor anybody else's stand in for one another.
+function(lumen_module name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} MODULE ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} lumen_flags)
+  target_link_options(${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/module.map)
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/module.map)
+endfunction()
+
 # lumen_program(NAME SOURCES … LINK …)
 function(lumen_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})

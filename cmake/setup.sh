@@ -5,7 +5,7 @@
 BUILD_PACKAGES=(build-essential cmake ninja-build ccache git libeigen3-dev libpng-dev libspdlog-dev
                 libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev libboost-dev libgdcm-dev)
 CHECK_PACKAGES=(libgtest-dev clang-format-14 libtorch-dev libopenblas0-pthread chromium libegl1
-                libgl1-mesa-dri man-db)
+                libgl1-mesa-dri man-db file)
 WEB_PACKAGES=()  # Node.js builds the viewer's page; one that is there already, from wherever, is good
 command -v npm >/dev/null || WEB_PACKAGES=(nodejs npm)
 FULL_PACKAGES=(clang-tidy-14 libbenchmark-dev debootstrap)

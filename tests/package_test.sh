@@ -5,7 +5,7 @@
 set -euo pipefail
 build=$(realpath "$1")
 source_dir=$(realpath "$(dirname "$0")/..")
-for tool in dpkg dpkg-deb dpkg-shlibdeps cpack; do
+for tool in dpkg dpkg-deb dpkg-shlibdeps file cpack; do
   command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 77; }
 done
 [ "$(id -u)" -eq 0 ] || { echo "skipped: dpkg fills a root only for root"; exit 77; }

@@ -1,7 +1,9 @@
 #include "lumen/network/torch_network.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include "lumen/base/text.h"
 #include "lumen/network/engine.h"
 #include "lumen/network/network_test_data.h"
 #include "lumen/network/torch_backend.h"
@@ -63,6 +65,42 @@ TEST(TorchBackend, ModuleGivesTheEnginesPriors) {
       EXPECT_LT(LargestDifference(features.levels[2].values, expected.levels[2].values), 1e-3) << device;
       EXPECT_LT(LargestDifference(priors->ComputeDepthBasis(frame).bases, basis.bases), 1e-3) << device;
     }
+  }
+}
+
+// Some builds of libtorch export pieces of their own standard library; whoever links Torch must still get the
+// system's, or dies in std::filesystem.
+TEST(TorchBackend, TheStandardLibraryIsTheSystemsOwn) {
+  for (const char* name : {"_ZNSt10filesystem10remove_allERKNS_7__cxx114pathE",
+                           "_ZNSt10filesystem18create_directoriesERKNS_7__cxx114pathE",
+                           "_ZNSt10filesystem6statusERKNS_7__cxx114pathE",
+                           "_ZNKSt10filesystem7__cxx114path11parent_pathEv", "_ZSt9terminatev", "_Znwm"}) {
+    void* const found = ::dlsym(RTLD_DEFAULT, name);
+    ASSERT_NE(found, nullptr) << name;
+    Dl_info info{};
+    ASSERT_NE(::dladdr(found, &info), 0) << name;
+    EXPECT_NE(std::string(info.dli_fname).find("libstdc++"), std::string::npos)
+        << name << " comes from " << info.dli_fname;
+  }
+}
+
+// What a module shows to the loader is its entry: nothing of ours can stand in for another's, nor the other
+// way.
+TEST(TorchBackend, AModuleShowsItsEntryAlone) {
+  const std::filesystem::path folder = std::filesystem::path(LUMEN_BINARY_DIR) / "../lib";
+  for (const char* name : {"lumen_torch", "lumen_opencv", "lumen_gdcm"}) {
+    const std::filesystem::path file = folder / StrCat("lib", name, ".so");
+    if (!std::filesystem::exists(file)) continue;
+    void* const module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(module, nullptr) << ::dlerror();
+    const char* const ours =
+        "_ZN5lumen10InputErrorC1ERKNSt10filesystem7__cxx114pathERKNSt7__cxx1112basic_stringIcSt11char_"
+        "traitsIcESaIcEEE";
+    void* const found = ::dlsym(module, ours);
+    Dl_info info{};
+    const bool own = found != nullptr && ::dladdr(found, &info) != 0 &&
+                     std::string(info.dli_fname).find(name) != std::string::npos;
+    EXPECT_FALSE(own) << name << " shows " << ours;
   }
 }
 
