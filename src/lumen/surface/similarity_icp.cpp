@@ -149,6 +149,23 @@ IcpResult ScoreSimilarity(const SurfacePoints& surface, const TriangleTree& mode
           step.cost / std::max(step.weight, 1e-12)};
 }
 
+double TypicalDistance(const SurfacePoints& surface, const TriangleTree& model,
+                       const DriftingSimilarity& model_from_surface, double reach) {
+  std::vector<std::pair<double, double>> distances;  // and weights
+  double half = 0;
+  for (size_t i = 0; i < surface.Size(); ++i) {
+    const auto [p, n] = PlacePoint(model_from_surface, surface, i);
+    const auto hit = model.FindLikeliest(p, n, 0.5 * reach * reach, reach);
+    if (!hit) continue;
+    distances.emplace_back((p - hit->point).norm(), surface.weights[i]);
+    half += 0.5 * surface.weights[i];
+  }
+  std::sort(distances.begin(), distances.end());
+  for (const auto& [distance, weight] : distances)
+    if ((half -= weight) <= 0) return distance;
+  return reach;
+}
+
 IcpResult RefineSimilarity(const SurfacePoints& surface, const TriangleTree& model,
                            const DriftingSimilarity& start, const IcpOptions& options) {
   const double radius = ComputeRadius(surface);

@@ -43,5 +43,9 @@ IcpResult RefineSimilarity(const SurfacePoints& surface, const TriangleTree& mod
 // How well a similarity explains the points, at that reach.
 IcpResult ScoreSimilarity(const SurfacePoints& surface, const TriangleTree& model,
                           const DriftingSimilarity& model_from_surface, double reach);
+// How far from the model a point lies whose match is within that reach, the median by weight; the reach where
+// nothing is.
+double TypicalDistance(const SurfacePoints& surface, const TriangleTree& model,
+                       const DriftingSimilarity& model_from_surface, double reach);
 
 }  // namespace lumen

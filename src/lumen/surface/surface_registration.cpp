@@ -221,7 +221,8 @@ class Registrar {
       half.seen_from.push_back(near_.seen_from[i]);
     }
     if (halves[0].Size() < 100 || halves[1].Size() < 100) return std::nullopt;
-    const DriftingSimilarity by[2] = {Finish(halves[0], placement), Finish(halves[1], placement)};
+    const DriftingSimilarity by[2] = {FitToRest(halves[0], placement, kLastReach),
+                                      FitToRest(halves[1], placement, kLastReach)};
     Vector3d apart[2] = {Vector3d::Zero(), Vector3d::Zero()};
     for (size_t i = 0; i < near_.Size(); ++i)
       for (int k = 0; k < 2; ++k)
@@ -229,12 +230,12 @@ class Registrar {
     return (apart[0] - apart[1]).norm();
   }
 
-  // The last word of these points.
+  // The last word of these points, from an answer that has settled. What lies far off by the measure of the
+  // whole surface is wrong there and stays out: the less there is of it, the more it would pull.
   DriftingSimilarity Finish(const SurfacePoints& points, const DriftingSimilarity& start) const {
-    IcpOptions icp = Reaches(start.AtCentre(), kLastReach, kLastReach);
-    icp.last_iterations = kLastIterations;
-    icp.drift = options_.drift;
-    return RefineSimilarity(points, tree_, start, icp).model_from_surface;
+    const double radius = radius_ * start.AtCentre().Scale();
+    const double typical = TypicalDistance(middle_, tree_, start, kLastReach * radius);
+    return FitToRest(points, start, std::clamp(kOutlying * typical / radius, kMiddleReach, kLastReach));
   }
 
  private:
@@ -245,10 +246,19 @@ class Registrar {
   // end has the surface fit as a whole, and not where it happens to lie best, and reaches what drifted most.
   static constexpr double kMiddleReach = 0.045, kScoreReach = 0.06, kLastReach = 0.1;
   static constexpr int kLastIterations = 100;  // along a tube steps are short
+  static constexpr double kOutlying = 10;      // medians; of SLAM's own errors 95 % lie within four or five
 
   // Only once the similarity is found: before that a surface would be bent to fit where it does not belong.
   DriftingSimilarity Settle(const Sim3& fit) const {
-    return options_.drift > 0 ? Finish(middle_, fit) : DriftingSimilarity(fit);
+    return options_.drift > 0 ? FitToRest(middle_, fit, kLastReach) : DriftingSimilarity(fit);
+  }
+
+  DriftingSimilarity FitToRest(const SurfacePoints& points, const DriftingSimilarity& start,
+                               double reach) const {
+    IcpOptions icp = Reaches(start.AtCentre(), reach, reach);
+    icp.last_iterations = kLastIterations;
+    icp.drift = options_.drift;
+    return RefineSimilarity(points, tree_, start, icp).model_from_surface;
   }
 
   // Reaches in the surface's radius; the scale stays near the start's.
@@ -352,19 +362,19 @@ void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
   result.most_scale = most / result.model_from_surface.Scale();
 }
 
-// An answer that is no better than another is none. A guess decides between such as differ a little, such as
-// a motion that the shape leaves free leads to, and where what matches lies too exactly for an accident.
+// An answer that is hardly better than another is none: how much better it seems hangs on which others were
+// tried. A guess decides between such as a motion that the shape leaves free leads to, and where what matches
+// lies too exactly for an accident.
 // `similar_share`: what of the surface the similarity alone laid onto the model.
 void Judge(const SurfaceRegistrationOptions& options, const Registrar& registrar, bool guessed,
            double match_distance, double similar_share, SurfaceRegistration& result) {
   // With its drift taken out more of a surface lies on the model, but also where it does not belong.
   const bool matched = std::min(similar_share, result.matched_share) >= options.least_matched;
-  constexpr double kBetter = 1.05, kExact = 0.1;
+  constexpr double kExact = 0.2;
   const bool free =
       !result.constraints.empty() && result.constraints.front().visibility < options.least_visible;
   const bool chosen =
-      !result.ambiguous ||
-      (guessed && (result.runner_up >= kBetter || free || result.residual_mean < kExact * match_distance));
+      !result.ambiguous || (guessed && (free || result.residual_mean < kExact * match_distance));
   result.status =
       matched && chosen ? SurfaceRegistrationStatus::kRegistered : SurfaceRegistrationStatus::kNotRegistered;
   if (!matched)
