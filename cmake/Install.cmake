@@ -16,7 +16,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/LumenConfigVersion.cmake CO
 install(FILES ${CMAKE_BINARY_DIR}/LumenConfig.cmake ${CMAKE_BINARY_DIR}/LumenConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Lumen)
 install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lumen/models FILES_MATCHING PATTERN "*.safetensors" PATTERN curves EXCLUDE)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/lumen RENAME copyright)
 foreach(module lumen_opencv lumen_gdcm)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION lib/lumen)

@@ -34,7 +34,8 @@ fi
 echo "-- in"
 mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info"
 touch "$root/var/lib/dpkg/status" "$root/var/lib/dpkg/available"
-dpkg --root="$root" --force-depends --install "$package" >"$scratch/dpkg.log" 2>&1 || { cat "$scratch/dpkg.log"; fail "dpkg --install"; }
+# Small images tell dpkg to leave out manuals.
+dpkg --root="$root" --force-depends --path-include='/usr/share/*' --install "$package" >"$scratch/dpkg.log" 2>&1 || { cat "$scratch/dpkg.log"; fail "dpkg --install"; }
 
 echo "-- used from anywhere"
 mkdir "$scratch/elsewhere"
