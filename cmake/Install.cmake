@@ -19,7 +19,7 @@ install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lumen/models FILE
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/lumen RENAME copyright)
 foreach(module lumen_opencv lumen_gdcm)
   if(TARGET ${module})
-    install(TARGETS ${module} LIBRARY DESTINATION lib/lumen)
+    install(TARGETS ${module} LIBRARY DESTINATION lib/lumen/modules)
   endif()
 endforeach()
 
@@ -43,7 +43,7 @@ if(TARGET lumen)
 endif()
 
 if(TARGET lumen-train)
-  install(TARGETS lumen_torch LIBRARY DESTINATION lib/lumen COMPONENT lumen-train)
+  install(TARGETS lumen_torch LIBRARY DESTINATION lib/lumen/modules COMPONENT lumen-train)
   install(TARGETS lumen-train RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lumen-train)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/lumen-train RENAME copyright COMPONENT lumen-train)
 endif()

@@ -12,8 +12,9 @@ void* FindModuleEntry(const std::string& name, const std::string& entry) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& folder : {program / "../lib", program / "../lib/lumen",
-                                 fs::path(LUMEN_INSTALL_PREFIX) / "lib/lumen", fs::path("/usr/lib/lumen")}) {
+  for (const fs::path& folder :
+       {program / "../lib", program / "../lib/lumen/modules",
+        fs::path(LUMEN_INSTALL_PREFIX) / "lib/lumen/modules", fs::path("/usr/lib/lumen/modules")}) {
     const fs::path file = folder / StrCat("lib", name, ".so");
     if (!fs::exists(file)) continue;
     void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

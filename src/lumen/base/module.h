@@ -6,9 +6,9 @@
 
 namespace lumen {
 
-// The address of `entry` in lib<name>.so, looked for beside the program (../lib, ../lib/lumen) and where
-// an installation puts it (a program that uses the library may lie anywhere); null if there is none. Never
-// unloaded: what a module made may outlive any scope.
+// The address of `entry` in lib<name>.so, looked for beside the program (../lib, ../lib/lumen/modules) and
+// where an installation puts it (a program that uses the library may lie anywhere); null if there is none.
+// Never unloaded: what a module made may outlive any scope.
 void* FindModuleEntry(const std::string& name, const std::string& entry);
 
 }  // namespace lumen
