@@ -15,7 +15,7 @@ scratch=$(mktemp -d)
 root=$scratch/root
 clean() { umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$scratch"; }
 trap clean EXIT
-mirror=$(sed -nE 's/^URIs: *([^ ]+).*/\1/p; s/^deb +(\[[^]]*\] +)?([^ ]+).*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+mirror=$(sed -nE 's/^URIs: *([^ ]+).*/\1/p; s/^deb +(\[[^]]*\] +)?([^ ]+).*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)
 debootstrap --variant=minbase "$release" "$root" "$mirror" >"$scratch/log" 2>&1 || { tail -n 3 "$scratch/log"; skip "no bare system to be had"; }
 mount -t proc proc "$root/proc" 2>/dev/null || true
 (cd "$scratch" && cpack --config "$build/CPackConfig.cmake" -B "$root/packages" >cpack.log 2>&1) || fail "cpack"
