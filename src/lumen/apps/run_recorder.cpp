@@ -29,6 +29,12 @@ Json FrameLine(const FrameResult& result) {
   line["explained"] = track.explained;
   line["overlap"] = track.overlap.point;
   line["iterations"] = track.iterations;
+  line["contrast"] = result.contrast;
+  if (result.blank) line["blank"] = true;
+  line["depth_noise"] = result.depth_noise;
+  line["spread"] = track.depth_spread;
+  line["flow"] = track.overlap.flow;
+  line["area"] = track.overlap.area;
   line["network_ms"] = result.network_ms;
   line["track_ms"] = result.track_ms;
   line["map_ms"] = result.map_ms;

@@ -63,6 +63,9 @@ FactorGraph MakeFactors(const PoseScaleProblem& problem, const PoseScaleOptions&
     AddBothWays(source, target, CurrentGoal(problem, source, target), connection, factors);
   }
   const RelativePoseScaleOptions loop{options.loop_weight, options.rotation_weight, options.scale_weight};
+  for (const auto& [source, target] : problem.earlier_loops) {
+    AddBothWays(source, target, CurrentGoal(problem, source, target), loop, factors);
+  }
   for (const PoseScaleLoop& l : problem.loops) {
     AddBothWays(l.source, l.target, l.goal, loop, factors);
     factors.push_back(std::make_shared<ScaleFactor>(LogScaleKey(l.source), l.goal.source_log_scale,
@@ -85,6 +88,7 @@ void CheckProblem(const PoseScaleProblem& problem) {
                 "a link between ", source, " and ", target);
   };
   for (const auto& [source, target] : problem.connections) check(source, target);
+  for (const auto& [source, target] : problem.earlier_loops) check(source, target);
   for (const PoseScaleLoop& loop : problem.loops) check(loop.source, loop.target);
 }
 

@@ -38,7 +38,8 @@ struct PoseScaleLoop {
 
 struct PoseScaleProblem {
   std::map<int64_t, PoseScale> keyframes;
-  std::vector<std::pair<int64_t, int64_t>> connections;  // to be kept as they are
+  std::vector<std::pair<int64_t, int64_t>> connections;    // to be kept as they are
+  std::vector<std::pair<int64_t, int64_t>> earlier_loops;  // likewise, with a loop's weight
   std::vector<PoseScaleLoop> loops;
   int64_t anchor = 0;
 };

@@ -1,5 +1,6 @@
 #include "lumen/slam/back_end.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lumen/base/error.h"
@@ -19,6 +20,20 @@ KeyframeState PlaceRequest(const KeyframeRequest& request, const KeyframeState* 
   return state;
 }
 
+namespace {
+
+// Maps on disk do not say what a keyframe was tracked against: most likely its last neighbour before it.
+KeyframeId ParentIn(const MapSnapshot& map, KeyframeId id) {
+  KeyframeId parent = -1;
+  for (const MapEdge& edge : map.edges) {
+    if (edge.kind == EdgeKind::kTemporal && std::max(edge.first, edge.second) == id)
+      parent = std::max(parent, std::min(edge.first, edge.second));
+  }
+  return parent;
+}
+
+}  // namespace
+
 BackEnd::BackEnd(const SlamOptions& options)
     : options_(options),
       mapper_(options.mapping, options.threads),
@@ -30,7 +45,8 @@ void BackEnd::Add(const KeyframeRequest& request) {
     mapper_.Start(request.id, request.keyframe, PlaceRequest(request, nullptr), request.submap);
   } else {
     const MapKeyframe& reference = mapper_.At(request.reference);
-    mapper_.Add(request.id, request.keyframe, PlaceRequest(request, &reference.state), reference.submap);
+    mapper_.Add(request.id, request.keyframe, PlaceRequest(request, &reference.state), reference.submap,
+                request.reference);
     mapper_.Connect(request.id, request.reference, EdgeKind::kTemporal);
     for (const KeyframeId id : request.connections) {
       // A sub-map may have been joined or split since the request was made.
@@ -56,7 +72,7 @@ void BackEnd::Restore(const MapSnapshot& map, const std::map<KeyframeId, BagOfWo
     if (anchored.insert(entry.submap).second) {
       mapper_.Start(id, entry.keyframe, entry.state, entry.submap);
     } else {
-      mapper_.Add(id, entry.keyframe, entry.state, entry.submap);
+      mapper_.Add(id, entry.keyframe, entry.state, entry.submap, ParentIn(map, id));
     }
     const auto bag = words.find(id);
     const std::lock_guard lock(mutex_);
@@ -81,6 +97,8 @@ void BackEnd::Refine() {
   const auto finished = mapper_.MakeSnapshot();
   for (const auto& [id, keyframe] : finished->keyframes) loops_.Search(id);
   mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
+  if (loops_.AuditByNeighbours() > 0)
+    mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
   quiet_ = true;
   Publish();
 }

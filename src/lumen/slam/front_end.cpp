@@ -24,15 +24,20 @@ double UnitLogScale(const DepthBasis& basis, const Mask& mask) {
 
 // The last poses by the present map; poses of different sub-maps do not go together.
 Motion RecentMotion(const std::vector<PlacedFrame>& frames, const MapSnapshot& map) {
+  const auto moment = [&](const PlacedFrame& frame) -> std::optional<Motion::Moment> {
+    const auto pose = LocateFrame(frame, map);
+    if (!pose) return std::nullopt;
+    return Motion::Moment{frame.time, *pose};
+  };
   Motion motion;
   if (frames.empty()) return motion;
-  motion.last = LocateFrame(frames.back(), map);
+  motion.last = moment(frames.back());
   if (!motion.last || frames.size() < 2) return motion;
   const PlacedFrame& before = frames[frames.size() - 2];
   if (before.reference < 0) return motion;
   if (map.keyframes.at(before.reference).submap != map.keyframes.at(frames.back().reference).submap)
     return motion;
-  motion.before_last = LocateFrame(before, map);
+  motion.before_last = moment(before);
   return motion;
 }
 
@@ -44,7 +49,8 @@ FrontEnd::FrontEnd(const SlamOptions& options, std::shared_ptr<const Vocabulary>
       vocabulary_(std::move(vocabulary)),
       ask_places_(std::move(ask_places)),
       tracker_(options.tracking),
-      relocaliser_(options.relocalisation, options.tracking) {}
+      relocaliser_(options.relocalisation, options.tracking),
+      habits_(options.keyframe, options.tracking.matching.depth_noise) {}
 
 BagOfWords FrontEnd::Describe(const Frame& frame) const {
   if (vocabulary_ == nullptr) return {};
@@ -73,7 +79,14 @@ MapSnapshot FrontEnd::Overlay(const MapSnapshot& published) {
 }
 
 TrackResult FrontEnd::Place(const LiveFrame& live, const MapSnapshot& map, const BagOfWords& words) {
-  if (!lost_) return tracker_.Track(live, map, reference_, RecentMotion(frames_, map));
+  if (!lost_) {
+    TrackResult tracked = tracker_.Track(live, map, reference_, RecentMotion(frames_, map));
+    // A blurred frame or two may be weak; a camera that stays so is somewhere else.
+    weak_in_a_row_ = tracked.status == TrackStatus::kWeak ? weak_in_a_row_ + 1 : 0;
+    if (weak_in_a_row_ > options_.tracking.most_weak) tracked.status = TrackStatus::kLost;
+    return tracked;
+  }
+  weak_in_a_row_ = 0;
   std::vector<KeyframeId> places{reference_};
   for (const PlaceScore& place :
        ask_places_(words, static_cast<size_t>(options_.relocalisation.candidates))) {
@@ -94,6 +107,8 @@ FrameResult FrontEnd::Skip(const InputFrame& frame, const std::string& fault) {
   result.track.status = TrackStatus::kLost;
   result.track.reason = fault;
   if (reference_ >= 0) lost_ = true;
+  last_lost_.reset();
+  habits_.NoteFrame(false);
   Record(result, -1, {}, 0);
   return result;
 }
@@ -157,7 +172,8 @@ KeyframeId FrontEnd::FindCovering(const MapSnapshot& map, const TrackResult& tra
     seen.overlap = MeasureOverlap(depth, *keyframe.keyframe->frame->view, view,
                                   tracked.world_from_camera.Inverse() * keyframe.state.world_from_camera);
     if (seen.overlap.Product() <= best_overlap || seen.overlap.flow >= tracked.overlap.flow) continue;
-    if (DecideKeyframe(seen, options_.keyframe, true).decision != KeyframeDecision::kContinue) continue;
+    if (DecideKeyframe(seen, options_.keyframe, {.revisiting = true}).decision != KeyframeDecision::kContinue)
+      continue;
     best = near[i].second;
     best_overlap = seen.overlap.Product();
   }
@@ -184,53 +200,83 @@ KeyframeRequest FrontEnd::MakeRequest(const LiveFrame& live, const MapSnapshot& 
   return request;
 }
 
+bool FrontEnd::IsOutOfPatience(const FrameResult& result) {
+  constexpr int kLeastFrames = 3;  // however slowly they come
+  if (result.blank) {
+    last_lost_.reset();
+    return false;
+  }
+  ++lost_frames_;
+  if (last_lost_) lost_seconds_ += result.time - *last_lost_;
+  last_lost_ = result.time;
+  return lost_frames_ >= kLeastFrames && lost_seconds_ >= options_.keyframe.patience;
+}
+
+// Whether a tracked frame becomes a keyframe. Not if the map has such a keyframe already, and the frame is
+// recognised from there: that is its reference then.
+KeyframeVerdict FrontEnd::Judge(const LiveFrame& live, const MapSnapshot& map, bool room,
+                                FrameResult& result) {
+  const KeyframeMoment moment{.revisiting = result.track.reference + 1 < next_id_,
+                              .blank = result.blank,
+                              .in_a_row = habits_.KeyframesInARow(),
+                              .crowding = habits_.Crowding()};
+  const KeyframeVerdict verdict = DecideKeyframe(result.track, options_.keyframe, moment);
+  if (verdict.decision != KeyframeDecision::kNewKeyframe) return verdict;
+  const KeyframeVerdict put_off{};
+  const KeyframeId covering = FindCovering(map, result.track, *live.frame->view);
+  if (covering < 0) return room ? verdict : put_off;
+  TrackResult again = tracker_.TrackAgainst(
+      live, map, covering,
+      result.track.world_from_camera.Inverse() * map.keyframes.at(covering).state.world_from_camera);
+  const KeyframeVerdict other = DecideKeyframe(again, options_.keyframe, {.revisiting = true});
+  if (other.decision != KeyframeDecision::kContinue) return room ? verdict : put_off;
+  if (result.track.status == TrackStatus::kRelocalised) again.status = result.track.status;
+  result.track = again;
+  return other;
+}
+
+void FrontEnd::Refer(KeyframeId reference) {
+  if (reference_ == reference && !visited_.empty()) return;
+  std::erase(visited_, reference);
+  visited_.push_back(reference);
+  reference_ = reference;
+}
+
+FrontEnd::Step FrontEnd::Lose(Step step) {
+  lost_ = reference_ >= 0;
+  habits_.NoteFrame(false);
+  Record(step.result, -1, {}, 0);
+  return step;
+}
+
 FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& published,
-                                 const MakeBasis& make_basis) {
+                                 const MakeBasis& make_basis, bool room) {
   Step step;
   FrameResult& result = step.result;
   result.index = live.frame->index;
   result.time = live.frame->time;
+  result.contrast = DescriptorContrast(live.frame->features.descriptors, live.frame->view->eroded_mask);
+  result.blank = habits_.IsBlank(result.contrast);
+  result.depth_noise = habits_.DepthNoise();
+  tracker_.SetDepthNoise(result.depth_noise);
   const MapSnapshot map = Overlay(published);
   BagOfWords words = lost_ || reference_ < 0 ? Describe(*live.frame) : BagOfWords{};
 
   bool starts = reference_ < 0;
   if (!starts) {
     result.track = Place(live, map, words);
-    if (lost_ && !result.track.Placed() && ++lost_frames_ >= options_.keyframe.patience) starts = true;
+    if (lost_ && !result.track.Placed()) starts = IsOutOfPatience(result);
   }
   if (starts) {
+    if (result.blank) result.track.reason = "there is nothing to be seen in the picture";
+    if (result.blank || !room) return Lose(std::move(step));
     step.request = StartMap(live, make_basis(), std::move(words), step);
     result.is_keyframe = true;
     result.keyframe_reason = result.track.reason;
   } else {
-    const bool revisiting = result.track.reference + 1 < next_id_;
-    KeyframeVerdict verdict = DecideKeyframe(result.track, options_.keyframe, revisiting);
-    if (verdict.decision == KeyframeDecision::kNewKeyframe) {
-      // Not if the map has such a keyframe already, and the frame is recognised from there.
-      const KeyframeId covering = FindCovering(map, result.track, *live.frame->view);
-      if (covering >= 0) {
-        const TrackResult again = tracker_.TrackAgainst(
-            live, map, covering,
-            result.track.world_from_camera.Inverse() * map.keyframes.at(covering).state.world_from_camera);
-        const KeyframeVerdict other = DecideKeyframe(again, options_.keyframe, true);
-        if (other.decision == KeyframeDecision::kContinue) {
-          const TrackStatus status = result.track.status;
-          result.track = again;
-          if (status == TrackStatus::kRelocalised) result.track.status = status;
-          verdict = other;
-        }
-      }
-    }
-    if (verdict.decision == KeyframeDecision::kLost) {
-      lost_ = true;
-      Record(result, -1, {}, 0);
-      return step;
-    }
-    if (reference_ != result.track.reference || visited_.empty()) {
-      std::erase(visited_, result.track.reference);
-      visited_.push_back(result.track.reference);
-      reference_ = result.track.reference;
-    }
+    const KeyframeVerdict verdict = Judge(live, map, room, result);
+    if (verdict.decision == KeyframeDecision::kLost) return Lose(std::move(step));
+    Refer(result.track.reference);
     result.submap = map.keyframes.at(reference_).submap;
     if (verdict.decision == KeyframeDecision::kNewKeyframe) {
       if (words.empty()) words = Describe(*live.frame);
@@ -241,6 +287,12 @@ FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& publi
   }
   lost_ = false;
   lost_frames_ = 0;
+  lost_seconds_ = 0;
+  last_lost_.reset();
+  habits_.NoteFrame(result.is_keyframe);
+  habits_.NoteContrast(result.contrast);
+  if (result.track.status == TrackStatus::kTracked && result.track.depth_spread > 0)
+    habits_.NoteDepthSpread(result.track.depth_spread);
   if (step.request) {
     reference_ = step.request->id;
     visited_.push_back(reference_);

@@ -11,6 +11,7 @@
 #include "lumen/slam/frame_log.h"
 #include "lumen/slam/keyframe_policy.h"
 #include "lumen/slam/relocaliser.h"
+#include "lumen/slam/video_habits.h"
 
 namespace lumen {
 
@@ -21,7 +22,10 @@ struct FrameResult {
   bool is_keyframe = false;
   std::string keyframe_reason;
   int submap = 0;
-  double network_ms = 0;  // of this frame, where they were measured
+  double contrast = 0;     // of the picture; see DescriptorContrast
+  bool blank = false;      // too little of it
+  double depth_noise = 0;  // as learned so far
+  double network_ms = 0;   // of this frame, where they were measured
   double track_ms = 0;
   double map_ms = 0;
 };
@@ -37,8 +41,10 @@ class FrontEnd {
     FrameResult result;
     std::optional<KeyframeRequest> request;
   };
-  // One frame against the map. `make_basis` is called for keyframes only.
-  Step Advance(const LiveFrame& live, const MapSnapshot& published, const MakeBasis& make_basis);
+  // One frame against the map. `make_basis` is called for keyframes only; without room for one in the back
+  // end a keyframe is put off, never the frame.
+  Step Advance(const LiveFrame& live, const MapSnapshot& published, const MakeBasis& make_basis,
+               bool room = true);
   // A picture that cannot be used.
   FrameResult Skip(const InputFrame& frame, const std::string& fault);
 
@@ -50,6 +56,11 @@ class FrontEnd {
  private:
   MapSnapshot Overlay(const MapSnapshot& published);
   TrackResult Place(const LiveFrame& live, const MapSnapshot& map, const BagOfWords& words);
+  // Counts the time that frames with something in them could not be placed.
+  bool IsOutOfPatience(const FrameResult& result);
+  KeyframeVerdict Judge(const LiveFrame& live, const MapSnapshot& map, bool room, FrameResult& result);
+  void Refer(KeyframeId reference);
+  Step Lose(Step step);
   KeyframeRequest StartMap(const LiveFrame& live, const DepthBasis& basis, BagOfWords words, Step& step);
   KeyframeRequest MakeRequest(const LiveFrame& live, const MapSnapshot& map, const TrackResult& tracked,
                               DepthBasis basis, BagOfWords words);
@@ -72,8 +83,12 @@ class FrontEnd {
   KeyframeId next_id_ = 0;
   KeyframeId reference_ = -1;
   int submaps_ = 0;
+  VideoHabits habits_;
+  int weak_in_a_row_ = 0;
   bool lost_ = false;
   int lost_frames_ = 0;  // usable ones
+  double lost_seconds_ = 0;
+  std::optional<double> last_lost_;  // when the last of them was
 };
 
 }  // namespace lumen

@@ -13,7 +13,8 @@ TrackResult GoodTrack() {
   track.keypoints = 256;
   track.consistent = 200;
   track.inliers = 180;
-  track.overlap = {0.95, 0.97, 0.02};
+  track.explained = 0.95;
+  track.overlap = {0.95, 0.97, 0.03};
   return track;
 }
 
@@ -31,6 +32,7 @@ TEST(KeyframePolicy, EachReasonAloneIsEnough) {
   EXPECT_EQ(decide([](TrackResult& t) { t.overlap.point = 0.89; }), KeyframeDecision::kNewKeyframe);
   EXPECT_EQ(decide([](TrackResult& t) { t.overlap.flow = 0.081; }), KeyframeDecision::kNewKeyframe);
   EXPECT_EQ(decide([](TrackResult& t) { t.inliers = 79; }), KeyframeDecision::kNewKeyframe);
+  EXPECT_EQ(decide([](TrackResult& t) { t.explained = 0.59; }), KeyframeDecision::kNewKeyframe);
   EXPECT_EQ(decide([](TrackResult& t) {
               t.status = TrackStatus::kLost;
               t.reason = "gone";
@@ -44,6 +46,31 @@ TEST(KeyframePolicy, AWeakFrameIsNoKeyframe) {
   EXPECT_EQ(DecideKeyframe(track, {}).decision, KeyframeDecision::kNewKeyframe);
   track.status = TrackStatus::kWeak;
   EXPECT_EQ(DecideKeyframe(track, {}).decision, KeyframeDecision::kContinue);
+}
+
+TEST(KeyframePolicy, WithoutMotionFewMatchesMakeNoKeyframe) {
+  TrackResult track = GoodTrack();
+  track.inliers = 40;
+  track.explained = 0.5;
+  EXPECT_EQ(DecideKeyframe(track, {}).decision, KeyframeDecision::kNewKeyframe);
+  track.overlap.flow = 0.01;
+  EXPECT_EQ(DecideKeyframe(track, {}).decision, KeyframeDecision::kContinue);
+}
+
+TEST(KeyframePolicy, APictureWithNothingInItAndALongRowMakeNone) {
+  TrackResult track = GoodTrack();
+  track.overlap.area = 0.5;
+  EXPECT_EQ(DecideKeyframe(track, {}, {.blank = true}).decision, KeyframeDecision::kContinue);
+  EXPECT_EQ(DecideKeyframe(track, {}, {.in_a_row = 2}).decision, KeyframeDecision::kNewKeyframe);
+  EXPECT_EQ(DecideKeyframe(track, {}, {.in_a_row = 3}).decision, KeyframeDecision::kContinue);
+}
+
+TEST(KeyframePolicy, ACrowdMeetsWiderBounds) {
+  TrackResult track = GoodTrack();
+  track.overlap.area = 0.75;
+  EXPECT_EQ(DecideKeyframe(track, {}, {.crowding = 0.2}).decision, KeyframeDecision::kNewKeyframe);
+  EXPECT_EQ(DecideKeyframe(track, {}, {.crowding = 0.8}).decision, KeyframeDecision::kContinue);
+  EXPECT_EQ(DecideKeyframe(track, {}, {.revisiting = true}).decision, KeyframeDecision::kContinue);
 }
 
 TEST(FrameLog, AFrameFollowsItsKeyframeInPlaceAndScale) {

@@ -14,24 +14,8 @@ namespace {
 constexpr double kSupportDistance = 0.3;  // in mean depths
 constexpr double kSupportAngle = 0.3;     // radians
 constexpr double kSeenAgain = 0.6;        // overlap at which a place has to be recognised
-constexpr double kAgreeing = 0.03;        // in mean depths, radians and log-scale: a gap not worth spreading
 constexpr int kDoubtsAllowed = 3;
-constexpr int kSettling = 8;  // mapping steps after a loop was taken out
-
-PoseScale PlaceOf(const KeyframeState& state) { return {state.world_from_camera, state.log_scale}; }
-
-// The similarity that takes a keyframe from one place (and scale) to another.
-Sim3 Correction(const PoseScale& from, const PoseScale& to) {
-  const double scale = std::exp(to.log_scale - from.log_scale);
-  const Eigen::Quaterniond rotation =
-      to.world_from_camera.Rotation() * from.world_from_camera.Rotation().conjugate();
-  return {scale, rotation,
-          to.world_from_camera.Translation() - scale * (rotation * from.world_from_camera.Translation())};
-}
-
-PoseScale Apply(const Sim3& correction, const PoseScale& place) {
-  return {correction.TransformPose(place.world_from_camera), place.log_scale + std::log(correction.Scale())};
-}
+constexpr KeyframeId kAbout = 5;  // keyframes before and after one that see its place
 
 }  // namespace
 
@@ -189,149 +173,115 @@ void LoopCloser::SearchGlobal(KeyframeId query, const PairEvidence& base) {
   }
 }
 
-// A loop between two sub-maps says where one lies in the other: it is moved there as a whole.
-void LoopCloser::Join(Closed& closed, const RelativePoseScaleGoal& goal) {
-  const int into = mapper_.At(closed.reference).submap;
-  const int submap = mapper_.At(closed.query).submap;
-  const PoseScale placed{WorldFromQuery(closed.reference, goal), goal.source_log_scale};
-  const Sim3 correction = Correction(PlaceOf(mapper_.At(closed.query).state), placed);
-  std::map<KeyframeId, PoseScale> moved;
-  for (const KeyframeId id : mapper_.KeyframesOf(submap)) {
-    const PoseScale place = PlaceOf(mapper_.At(id).state);
-    closed.before.emplace(id, place);
-    moved.emplace(id, Apply(correction, place));
-  }
-  closed.joined_submap = submap;
-  closed.joined_anchor = mapper_.AnchorOf(submap);
-  mapper_.Merge(submap, into);
-  mapper_.Connect(closed.query, closed.reference, EdgeKind::kGlobalLoop);
-  mapper_.Move(moved);
-}
-
-bool LoopCloser::Agrees(const Closed& closed, const RelativePoseScaleGoal& goal) const {
-  const KeyframeState& query = mapper_.At(closed.query).state;
-  const Vector6d gap = (WorldFromQuery(closed.reference, goal).Inverse() * query.world_from_camera).Log();
-  return gap.head<3>().norm() < kAgreeing * MeanDepth(mapper_.At(closed.reference)) &&
-         gap.tail<3>().norm() < kAgreeing && std::abs(goal.source_log_scale - query.log_scale) < kAgreeing;
-}
-
-// A loop within a map: the gap is spread over the keyframes between by the pose–scale graph.
-void LoopCloser::Balance(Closed& closed, const RelativePoseScaleGoal& goal) {
-  PoseScaleProblem problem;
-  const int submap = mapper_.At(closed.query).submap;
-  for (const KeyframeId id : mapper_.KeyframesOf(submap))
-    problem.keyframes.emplace(id, PlaceOf(mapper_.At(id).state));
-  closed.before = problem.keyframes;
-  for (const MapEdge& edge : mapper_.Edges()) {
-    if (problem.keyframes.contains(edge.first)) problem.connections.emplace_back(edge.first, edge.second);
-  }
-  problem.loops.push_back({closed.query, closed.reference, goal});
-  problem.anchor = mapper_.AnchorOf(submap);
-  const PoseScaleResult solved = SolvePoseScaleGraph(problem, options_.pose_scale);
-  mapper_.Connect(closed.query, closed.reference, EdgeKind::kGlobalLoop);
-  mapper_.Move(solved.keyframes);
-}
-
 void LoopCloser::Close(KeyframeId query, KeyframeId reference, const PairEvidence& evidence,
                        double similarity) {
   if (mapper_.Connected(query, reference)) return;
-  Closed closed;
-  closed.query = query;
-  closed.reference = reference;
-  const bool joins = mapper_.At(query).submap != mapper_.At(reference).submap;
-  if (joins) {
-    Join(closed, evidence.goal);
-  } else if (Agrees(closed, evidence.goal)) {
-    mapper_.Connect(query, reference, EdgeKind::kGlobalLoop);
-  } else {
-    Balance(closed, evidence.goal);
-  }
-  probation_.push_back(std::move(closed));
-  events_.push_back({joins ? LoopEventKind::kJoined : LoopEventKind::kClosed, EdgeKind::kGlobalLoop, query,
-                     reference, similarity, evidence, ""});
+  const ClosedLoop closed = changes_.Close({query, reference}, evidence.goal);
+  LoopEventKind kind = LoopEventKind::kClosed;
+  if (closed.how == LoopClosing::kRefused) kind = LoopEventKind::kRejected;
+  if (closed.how == LoopClosing::kJoined) kind = LoopEventKind::kJoined;
+  events_.push_back({kind, EdgeKind::kGlobalLoop, query, reference, similarity, evidence, closed.reason});
+  if (closed.how != LoopClosing::kRefused)
+    probation_.push_back({.loop = {query, reference}, .doubts = closed.doubtful ? 1 : 0});
 }
 
-// What was seen later speaks against a loop if its own matches no longer agree with its pose, or if new
-// keyframes, which by the map look at the loop's other end, do not recognise it.
-bool LoopCloser::Contradicts(Closed& closed, KeyframeId newest) {
-  ++closed.audits;
-  const double agreement = verifier_.Agreement(mapper_.Side(closed.query), mapper_.Side(closed.reference),
-                                               SeedOf(closed.query, closed.reference));
-  if (agreement < options_.min_agreement) ++closed.doubts;
-  const LoopSide side = mapper_.Side(newest);
-  const DepthImage depth = ComputeDepth(side);
+KeyframeId LoopCloser::FindSeenAgain(const LoopPair& loop, const LoopSide& witness) const {
+  const DepthImage depth = ComputeDepth(witness);
   KeyframeId seen = -1;
   double best = kSeenAgain;
-  for (KeyframeId id = closed.reference - 5; id <= closed.reference + 5; ++id) {
-    if (!mapper_.Contains(id) || std::abs(id - newest) < options_.global_gap) continue;
-    if (mapper_.At(id).submap != mapper_.At(newest).submap) continue;
+  for (KeyframeId id = loop.reference - kAbout; id <= loop.reference + kAbout; ++id) {
+    if (!mapper_.Contains(id) || std::abs(id - witness.id) < options_.global_gap) continue;
+    if (mapper_.At(id).submap != mapper_.At(witness.id).submap) continue;
     const MapKeyframe& other = mapper_.At(id);
     const Overlap overlap =
-        MeasureOverlap(depth, *side.GetKeyframe().frame->view, *other.keyframe->frame->view,
-                       other.state.world_from_camera.Inverse() * side.state.world_from_camera);
+        MeasureOverlap(depth, *witness.GetKeyframe().frame->view, *other.keyframe->frame->view,
+                       other.state.world_from_camera.Inverse() * witness.state.world_from_camera);
     if (overlap.Product() > best) {
       best = overlap.Product();
       seen = id;
     }
   }
-  if (seen >= 0) {
-    const double recognised = verifier_.Agreement(side, mapper_.Side(seen), SeedOf(newest, seen));
-    if (recognised < options_.min_agreement) {
-      ++closed.doubts;
-    } else {
-      ++closed.supports;
-    }
-  }
-  return closed.doubts >= kDoubtsAllowed && closed.doubts > 2 * closed.supports;
+  return seen;
+}
+
+// A doubt if the loop's own matches no longer agree with its pose, and one if the witness, which by the map
+// looks at the loop's other end, does not recognise it.
+void LoopCloser::Examine(Probation& probation, KeyframeId witness) {
+  const LoopPair& loop = probation.loop;
+  ++probation.audits;
+  const double agreement = verifier_.Agreement(mapper_.Side(loop.query), mapper_.Side(loop.reference),
+                                               SeedOf(loop.query, loop.reference));
+  if (agreement < options_.min_agreement) ++probation.doubts;
+  const LoopSide side = mapper_.Side(witness);
+  const KeyframeId seen = FindSeenAgain(loop, side);
+  if (seen < 0) return;
+  const double recognised = verifier_.Agreement(side, mapper_.Side(seen), SeedOf(witness, seen));
+  ++(recognised < options_.min_agreement ? probation.doubts : probation.supports);
+}
+
+bool LoopCloser::IsContradicted(const Probation& probation) {
+  return probation.doubts >= kDoubtsAllowed && probation.doubts > 2 * probation.supports;
+}
+
+std::vector<LoopPair> LoopCloser::OnProbation() const {
+  std::vector<LoopPair> loops;
+  for (const Probation& probation : probation_) loops.push_back(probation.loop);
+  return loops;
+}
+
+LoopCloser::Probation* LoopCloser::Find(const LoopPair& loop) {
+  const auto found = std::find_if(probation_.begin(), probation_.end(),
+                                  [&](const Probation& probation) { return probation.loop == loop; });
+  return found == probation_.end() ? nullptr : &*found;
 }
 
 void LoopCloser::Audit(KeyframeId newest) {
-  for (auto closed = probation_.begin(); closed != probation_.end();) {
-    if (closed->query == newest) {
-      ++closed;
-    } else if (Contradicts(*closed, newest)) {
-      const Closed gone = *closed;
-      closed = probation_.erase(closed);
-      Remove(gone, StrCat(gone.doubts, " of ", gone.audits, " looks speak against it"));
-    } else if (closed->audits >= options_.probation) {
-      closed = probation_.erase(closed);
-    } else {
-      ++closed;
+  for (const LoopPair& loop : OnProbation()) {
+    Probation* probation = Find(loop);
+    if (probation == nullptr || loop.query == newest) continue;  // it may have gone with another
+    Examine(*probation, newest);
+    if (IsContradicted(*probation)) {
+      Remove(*probation);
+    } else if (probation->audits >= options_.probation) {
+      changes_.Forget(loop);
+      std::erase_if(probation_, [&](const Probation& other) { return other.loop == loop; });
     }
   }
 }
 
-// Back to where everything was; what came later goes along with the newest keyframe of that time. Returns the
-// places of what was moved.
-std::map<KeyframeId, PoseScale> LoopCloser::MoveBack(const Closed& closed) {
-  if (closed.before.empty()) return {};  // the loop had moved nothing by itself
-  std::map<KeyframeId, PoseScale> moved = closed.before;
-  const KeyframeId newest = closed.before.rbegin()->first;
-  const Sim3 correction = Correction(PlaceOf(mapper_.At(newest).state), closed.before.at(newest));
-  const int submap = mapper_.At(closed.query).submap;
-  std::set<KeyframeId> part;
-  for (const KeyframeId id : mapper_.KeyframesOf(submap)) {
-    if (!moved.contains(id) && id > newest)
-      moved.emplace(id, Apply(correction, PlaceOf(mapper_.At(id).state)));
-    if (moved.contains(id)) part.insert(id);
-  }
-  mapper_.Move(moved);
-  if (closed.joined_submap) mapper_.Split(part, *closed.joined_submap, closed.joined_anchor);
-  return moved;
-}
-
-void LoopCloser::Remove(const Closed& closed, const std::string& reason) {
-  mapper_.Disconnect(closed.query, closed.reference);
-  const std::map<KeyframeId, PoseScale> moved = MoveBack(closed);
-  mapper_.Settle(kSettling, 2);
-  // Loops closed since then were measured in a map that is gone: their way back is forgotten.
-  for (Closed& other : probation_) {
-    for (auto& [id, place] : other.before) {
-      if (moved.contains(id)) place = moved.at(id);
+int LoopCloser::AuditByNeighbours() {
+  int removed = 0;
+  for (const LoopPair& loop : OnProbation()) {
+    for (KeyframeId id = loop.query - kAbout; id <= loop.query + kAbout; ++id) {
+      Probation* probation = Find(loop);
+      if (probation == nullptr) break;
+      if (id == loop.query || !mapper_.Contains(id)) continue;
+      if (mapper_.At(id).submap != mapper_.At(loop.query).submap) continue;
+      Examine(*probation, id);
+      if (!IsContradicted(*probation)) continue;
+      Remove(*probation);
+      ++removed;
     }
   }
-  events_.push_back(
-      {LoopEventKind::kRemoved, EdgeKind::kGlobalLoop, closed.query, closed.reference, 0, {}, reason});
+  return removed;
+}
+
+void LoopCloser::Remove(Probation probation) {
+  const std::string reason = StrCat(probation.doubts, " of ", probation.audits, " looks speak against it");
+  const std::vector<MapEdge> gone = changes_.TakeOut(probation.loop);
+  for (const MapEdge& edge : gone) {
+    const bool is_the_loop = &edge == &gone.front();
+    events_.push_back({LoopEventKind::kRemoved,
+                       edge.kind,
+                       edge.first,
+                       edge.second,
+                       0,
+                       {},
+                       is_the_loop ? reason : "the maps it links were parted"});
+  }
+  std::erase_if(probation_, [&](const Probation& other) {
+    return !mapper_.Connected(other.loop.query, other.loop.reference);
+  });
 }
 
 }  // namespace lumen

@@ -1,13 +1,12 @@
-// Loop closure: local loops among the last keyframes, global ones by appearance, verified by geometry; a
-// global one first runs the light pose–scale graph and then adds its full factors. A loop is on probation
-// afterwards: one that contradicts what is seen later is taken out again, and the map goes back.
+// Searches loops, verifies and audits them: local ones among the last keyframes, global ones by appearance,
+// both by geometry. What is found is closed by MapChanges. A global loop is on probation afterwards: one that
+// contradicts what is seen later is taken out again, and the map goes back.
 #pragma once
 
-#include <deque>
 #include <optional>
 
 #include "lumen/loop/place_index.h"
-#include "lumen/slam/mapper.h"
+#include "lumen/slam/map_changes.h"
 
 namespace lumen {
 
@@ -27,7 +26,10 @@ struct LoopEvent {
 class LoopCloser {
  public:
   LoopCloser(const LoopOptions& options, Mapper& mapper)
-      : options_(options), mapper_(mapper), verifier_(options.verifier) {}
+      : options_(options),
+        mapper_(mapper),
+        changes_(options.pose_scale, mapper),
+        verifier_(options.verifier) {}
 
   // A keyframe that is in the map already; words may be empty where there is no vocabulary.
   void AddWords(KeyframeId id, BagOfWords words);
@@ -35,6 +37,9 @@ class LoopCloser {
   void Search(KeyframeId query);
   // Looks again at the loops on probation, in the light of this new keyframe.
   void Audit(KeyframeId newest);
+  // Looks at every loop on probation in the light of the keyframes about it, when no new ones will come.
+  // Returns how many were taken out.
+  int AuditByNeighbours();
   // Closes a loop as given, right or wrong: for experiments and tests.
   void Close(KeyframeId query, KeyframeId reference, const PairEvidence& evidence, double similarity);
 
@@ -47,12 +52,8 @@ class LoopCloser {
     double similarity = 0;
     PairEvidence evidence;
   };
-  struct Closed {
-    KeyframeId query = 0;
-    KeyframeId reference = 0;
-    std::map<KeyframeId, PoseScale> before;  // where the keyframes were; empty if none was moved
-    std::optional<int> joined_submap;        // the sub-map that was merged by this loop
-    KeyframeId joined_anchor = -1;
+  struct Probation {
+    LoopPair loop;
     int audits = 0;
     int doubts = 0;
     int supports = 0;
@@ -66,22 +67,24 @@ class LoopCloser {
   bool IsSupported(KeyframeId query, const Candidate& candidate);
   Rigid3 WorldFromQuery(KeyframeId reference, const RelativePoseScaleGoal& goal) const;
   double SimilarityOf(KeyframeId a, KeyframeId b) const;
-  void Join(Closed& closed, const RelativePoseScaleGoal& goal);
-  // Whether the map puts the pair where the loop does already.
-  bool Agrees(const Closed& closed, const RelativePoseScaleGoal& goal) const;
-  void Balance(Closed& closed, const RelativePoseScaleGoal& goal);
-  bool Contradicts(Closed& closed, KeyframeId newest);
-  std::map<KeyframeId, PoseScale> MoveBack(const Closed& closed);
-  void Remove(const Closed& closed, const std::string& reason);
+  // What was seen later speaks for or against a loop.
+  void Examine(Probation& probation, KeyframeId witness);
+  static bool IsContradicted(const Probation& probation);
+  // A keyframe about the loop's other end that by the map should look like the witness; -1 if there is none.
+  KeyframeId FindSeenAgain(const LoopPair& loop, const LoopSide& witness) const;
+  void Remove(Probation probation);
+  std::vector<LoopPair> OnProbation() const;
+  Probation* Find(const LoopPair& loop);
   uint64_t SeedOf(KeyframeId a, KeyframeId b) const {
     return static_cast<uint64_t>(a) * 1000003 + static_cast<uint64_t>(b);
   }
 
   LoopOptions options_;
   Mapper& mapper_;
+  MapChanges changes_;
   LoopVerifier verifier_;
   PlaceIndex index_;
-  std::deque<Closed> probation_;
+  std::vector<Probation> probation_;
   std::vector<LoopEvent> events_;
 };
 

@@ -36,11 +36,12 @@ void Mapper::HoldInPlace(int submap, KeyframeId id) {
 }
 
 void Mapper::Start(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, KeyframeState state, int submap) {
-  Add(id, std::move(keyframe), std::move(state), submap);
+  Add(id, std::move(keyframe), std::move(state), submap, -1);
   HoldInPlace(submap, id);
 }
 
-void Mapper::Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, KeyframeState state, int submap) {
+void Mapper::Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, KeyframeState state, int submap,
+                 KeyframeId parent) {
   LUMEN_CHECK(!Contains(id));
   const int bases = keyframe->depth.NumBases();
   if (state.code.size() == 0) state.code = Eigen::VectorXd::Zero(bases);
@@ -57,31 +58,39 @@ void Mapper::Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, Keyfra
   };
   const auto samples = sample(options_.samples);
   const auto few_samples = sample(options_.geometric_samples);
-  keyframes_.emplace(id, Entry{{std::move(keyframe), std::move(state), submap}, samples, few_samples, {}});
+  keyframes_.emplace(
+      id, Entry{{std::move(keyframe), std::move(state), submap}, samples, few_samples, parent, submap});
 }
 
-void Mapper::AddDirection(KeyframeId source, KeyframeId target, std::vector<FactorId>& goes_to) {
+std::shared_ptr<const HiddenSamples> Mapper::Hide(const KeyframeSamples& samples, const KeyframeState& from,
+                                                  const MapKeyframe& to, const DepthImage& seen,
+                                                  Hidden& count) const {
+  if (!(options_.hidden_margin > 0)) return nullptr;
+  auto hidden = std::make_shared<HiddenSamples>(FindHidden(
+      samples, from, *to.keyframe->frame->view, to.state.world_from_camera, seen, options_.hidden_margin));
+  count.samples += static_cast<int64_t>(hidden->size());
+  count.hidden += std::count(hidden->begin(), hidden->end(), true);
+  return hidden;
+}
+
+void Mapper::AddDirection(KeyframeId source, KeyframeId target, Edge& edge) {
   const Entry& from = keyframes_.at(source);
-  const Entry& to = keyframes_.at(target);
+  const MapKeyframe& to = keyframes_.at(target).entry;
   const PairVariables variables = PairVariables::World(source, target);
-  const KeyframeState& state = to.entry.state;
   DepthImage seen;
-  if (options_.hidden_margin > 0) seen = ComputeDepth(to.entry.keyframe->depth, state.log_scale, state.code);
-  const auto hidden = [&](const KeyframeSamples& samples) -> std::shared_ptr<const HiddenSamples> {
-    if (!(options_.hidden_margin > 0)) return nullptr;
-    return std::make_shared<HiddenSamples>(FindHidden(samples, from.entry.state,
-                                                      *to.entry.keyframe->frame->view,
-                                                      state.world_from_camera, seen, options_.hidden_margin));
+  if (options_.hidden_margin > 0) seen = ComputeDepth(to.keyframe->depth, to.state.log_scale, to.state.code);
+  const auto hidden = [&](const KeyframeSamples& samples) {
+    return Hide(samples, from.entry.state, to, seen, edge.hidden);
   };
   if (options_.use_feature_metric) {
     AddFactor(std::make_shared<FeatureMetricFactor>(variables.WithoutTargetDepth(), from.samples,
-                                                    to.entry.keyframe->frame, options_.feature_metric,
+                                                    to.keyframe->frame, options_.feature_metric,
                                                     hidden(*from.samples)),
-              &goes_to);
+              &edge.factors);
   }
-  AddFactor(std::make_shared<GeometricConsistencyFactor>(variables, from.few_samples, to.entry.keyframe,
+  AddFactor(std::make_shared<GeometricConsistencyFactor>(variables, from.few_samples, to.keyframe,
                                                          options_.geometric, hidden(*from.few_samples)),
-            &goes_to);
+            &edge.factors);
 }
 
 void Mapper::Connect(KeyframeId a, KeyframeId b, EdgeKind kind) {
@@ -89,50 +98,60 @@ void Mapper::Connect(KeyframeId a, KeyframeId b, EdgeKind kind) {
   LUMEN_CHECK(!Connected(a, b));
   Edge& edge = edges_[Ordered(a, b)];
   edge.kind = kind;
-  AddDirection(a, b, edge.factors);
-  AddDirection(b, a, edge.factors);
+  AddDirection(a, b, edge);
+  AddDirection(b, a, edge);
   keyframes_.at(a).neighbours.push_back(b);
   keyframes_.at(b).neighbours.push_back(a);
 }
 
+void Mapper::Remove(const std::vector<FactorId>& factors) {
+  change_.removed_factors.insert(change_.removed_factors.end(), factors.begin(), factors.end());
+}
+
 void Mapper::Disconnect(KeyframeId a, KeyframeId b) {
-  if (!change_.new_factors.empty()) Update();  // the edge's factors have to have their numbers
   const auto found = edges_.find(Ordered(a, b));
   LUMEN_CHECK(found != edges_.end());
-  change_.removed_factors.insert(change_.removed_factors.end(), found->second.factors.begin(),
-                                 found->second.factors.end());
+  Remove(found->second.factors);
   edges_.erase(found);
   std::erase(keyframes_.at(a).neighbours, b);
   std::erase(keyframes_.at(b).neighbours, a);
 }
 
-void Mapper::Move(const std::map<KeyframeId, PoseScale>& keyframes) {
+// An anchor that left its sub-map, or was moved, lets go; a sub-map without one is held by its first
+// keyframe.
+void Mapper::AnchorSubmaps(const std::map<KeyframeId, KeyframeState>& moved) {
+  std::map<int, KeyframeId> held;
+  for (auto anchor = anchors_.begin(); anchor != anchors_.end();) {
+    const auto& [submap, hold] = *anchor;
+    const bool is_there = At(hold.id).submap == submap;
+    if (is_there) held.emplace(submap, hold.id);
+    if (is_there && !moved.contains(hold.id)) {
+      ++anchor;
+    } else {
+      Remove(hold.factors);
+      anchor = anchors_.erase(anchor);
+    }
+  }
+  for (const auto& [id, keyframe] : keyframes_) held.emplace(keyframe.entry.submap, id);
+  for (const auto& [submap, id] : held) {
+    if (!anchors_.contains(submap)) HoldInPlace(submap, id);
+  }
+}
+
+SmootherSummary Mapper::Apply(const MapChange& change) {
+  // Factors have to have their numbers before they can go.
   if (!change_.new_factors.empty() || change_.new_values.Size() > 0) Update();
-  for (const auto& [id, place] : keyframes) {
-    KeyframeState& state = keyframes_.at(id).entry.state;
-    state.world_from_camera = place.world_from_camera;
-    state.log_scale = place.log_scale;
-    change_.reinitialized.Insert(PoseKey(id), place.world_from_camera);
-    change_.reinitialized.Insert(LogScaleKey(id), place.log_scale);
+  for (const auto& [a, b] : change.disconnects) Disconnect(a, b);
+  for (const auto& [id, submap] : change.submaps) keyframes_.at(id).entry.submap = submap;
+  for (const auto& [id, state] : change.moves) {
+    keyframes_.at(id).entry.state = state;
+    change_.reinitialized.Insert(PoseKey(id), state.world_from_camera);
+    change_.reinitialized.Insert(LogScaleKey(id), state.log_scale);
+    change_.reinitialized.Insert(CodeKey(id), state.code);
   }
-  Update();
-}
-
-void Mapper::Merge(int submap, int into) {
-  if (!change_.new_factors.empty()) Update();
-  const auto anchor = anchors_.find(submap);
-  LUMEN_CHECK(anchor != anchors_.end() && submap != into);
-  change_.removed_factors.insert(change_.removed_factors.end(), anchor->second.factors.begin(),
-                                 anchor->second.factors.end());
-  anchors_.erase(anchor);
-  for (auto& [id, keyframe] : keyframes_) {
-    if (keyframe.entry.submap == submap) keyframe.entry.submap = into;
-  }
-}
-
-void Mapper::Split(const std::set<KeyframeId>& keyframes, int submap, KeyframeId anchor) {
-  for (const KeyframeId id : keyframes) keyframes_.at(id).entry.submap = submap;
-  HoldInPlace(submap, anchor);
+  AnchorSubmaps(change.moves);
+  for (const MapEdge& edge : change.connects) Connect(edge.first, edge.second, edge.kind);
+  return Update();
 }
 
 SmootherSummary Mapper::Update() {
@@ -142,6 +161,9 @@ SmootherSummary Mapper::Update() {
   for (size_t i = 0; i < owners.size(); ++i) {
     if (owners[i] != nullptr) owners[i]->push_back(summary.new_factor_ids[i]);
   }
+  trouble_.shortened += summary.status == SmootherStatus::kStepShortened ? 1 : 0;
+  trouble_.dropped += summary.status == SmootherStatus::kStepDropped ? 1 : 0;
+  trouble_.singular += summary.singular_cliques;
   ReadStates();
   return summary;
 }
@@ -183,6 +205,13 @@ std::vector<KeyframeId> Mapper::KeyframesOf(int submap) const {
   for (const auto& [id, keyframe] : keyframes_) {
     if (keyframe.entry.submap == submap) ids.push_back(id);
   }
+  return ids;
+}
+
+std::vector<KeyframeId> Mapper::Ids() const {
+  std::vector<KeyframeId> ids;
+  ids.reserve(keyframes_.size());
+  for (const auto& [id, keyframe] : keyframes_) ids.push_back(id);
   return ids;
 }
 

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "lumen/loop/loop_verifier.h"
@@ -12,22 +11,36 @@
 
 namespace lumen {
 
+// One change of the map as a whole. What depends on places (which samples are hidden, say) is computed where
+// the keyframes lie after it.
+struct MapChange {
+  std::map<KeyframeId, KeyframeState> moves;
+  std::map<KeyframeId, int> submaps;  // keyframes that go to another sub-map
+  std::vector<std::pair<KeyframeId, KeyframeId>> disconnects;
+  std::vector<MapEdge> connects;
+};
+
+// How the smoother's steps went that did not simply go through.
+struct MapTrouble {
+  int64_t shortened = 0;  // steps that would have raised the error
+  int64_t dropped = 0;    // and those that did so however short
+  int64_t singular = 0;   // parts of the graph that held still for want of information
+};
+
 class Mapper {
  public:
   explicit Mapper(const MappingOptions& options, int threads = 1);
 
   // The first keyframe of a (sub-)map, held in place and scale by PS and SC.
   void Start(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, KeyframeState state, int submap);
-  // A further one; it has to be connected before the next update.
-  void Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, KeyframeState state, int submap);
+  // A further one, tracked against `parent`; it has to be connected before the next update.
+  void Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, KeyframeState state, int submap,
+           KeyframeId parent);
   void Connect(KeyframeId a, KeyframeId b, EdgeKind kind);
-  void Disconnect(KeyframeId a, KeyframeId b);
   bool Connected(KeyframeId a, KeyframeId b) const { return edges_.contains(Ordered(a, b)); }
-  // Puts keyframes elsewhere, as after a loop closure; codes stay.
-  void Move(const std::map<KeyframeId, PoseScale>& keyframes);
-  // Makes one sub-map part of another (which has been moved to fit), or a part one of its own again.
-  void Merge(int submap, int into);
-  void Split(const std::set<KeyframeId>& keyframes, int submap, KeyframeId anchor);
+  // The whole change in one update. Each sub-map there is afterwards is held in place by one keyframe, where
+  // that now lies.
+  SmootherSummary Apply(const MapChange& change);
 
   // One step of the smoother, with all that was changed since the last.
   SmootherSummary Update();
@@ -39,20 +52,36 @@ class Mapper {
   const MapKeyframe& At(KeyframeId id) const { return keyframes_.at(id).entry; }
   LoopSide Side(KeyframeId id) const;
   KeyframeId AnchorOf(int submap) const { return anchors_.at(submap).id; }
+  // The keyframe this one was tracked against; -1 for the first of a map as it began.
+  KeyframeId ParentOf(KeyframeId id) const { return keyframes_.at(id).parent; }
+  int BornIn(KeyframeId id) const { return keyframes_.at(id).born_in; }  // its sub-map when it was added
+  // The share of an edge's samples that counts as hidden, over both directions.
+  double HiddenShare(KeyframeId a, KeyframeId b) const { return edges_.at(Ordered(a, b)).hidden.Share(); }
+  const MapTrouble& Trouble() const { return trouble_; }
   std::vector<MapEdge> Edges() const;
   std::vector<KeyframeId> Neighbours(KeyframeId id) const;
   std::vector<KeyframeId> KeyframesOf(int submap) const;
+  std::vector<KeyframeId> Ids() const;
   std::shared_ptr<const MapSnapshot> MakeSnapshot();
 
  private:
   struct Entry {
     MapKeyframe entry;
     std::shared_ptr<const KeyframeSamples> samples, few_samples;  // for FM, for GC
-    std::vector<KeyframeId> neighbours;
+    KeyframeId parent = -1;
+    int born_in = 0;
+    std::vector<KeyframeId> neighbours = {};
+  };
+  struct Hidden {
+    int64_t hidden = 0, samples = 0;
+    double Share() const {
+      return samples == 0 ? 0 : static_cast<double>(hidden) / static_cast<double>(samples);
+    }
   };
   struct Edge {
     EdgeKind kind = EdgeKind::kTemporal;
     std::vector<FactorId> factors;  // empty until the next update
+    Hidden hidden;
   };
   struct Anchor {
     KeyframeId id = -1;
@@ -62,7 +91,13 @@ class Mapper {
   static Pair Ordered(KeyframeId a, KeyframeId b) { return a < b ? Pair{a, b} : Pair{b, a}; }
 
   void HoldInPlace(int submap, KeyframeId id);
-  void AddDirection(KeyframeId source, KeyframeId target, std::vector<FactorId>& goes_to);
+  void Remove(const std::vector<FactorId>& factors);
+  void Disconnect(KeyframeId a, KeyframeId b);
+  void AnchorSubmaps(const std::map<KeyframeId, KeyframeState>& moved);
+  std::shared_ptr<const HiddenSamples> Hide(const KeyframeSamples& samples, const KeyframeState& from,
+                                            const MapKeyframe& to, const DepthImage& seen,
+                                            Hidden& count) const;
+  void AddDirection(KeyframeId source, KeyframeId target, Edge& edge);
   void AddFactor(FactorPtr factor, std::vector<FactorId>* goes_to);
   void ReadStates();
 
@@ -73,6 +108,7 @@ class Mapper {
   std::map<KeyframeId, Entry> keyframes_;
   std::map<Pair, Edge> edges_;
   std::map<int, Anchor> anchors_;
+  MapTrouble trouble_;
   int64_t version_ = 0;
 };
 

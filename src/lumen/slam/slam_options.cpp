@@ -37,12 +37,13 @@ void TrackingOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("weak_inlier_ratio", weak_inlier_ratio,
                 {.min = 0, .max = 1, .help = "fewer of the matches explained than this: weak"});
   visitor.Field("min_matches", min_matches, {.min = 3, .max = 1000, .help = "fewer matches than this: lost"});
+  visitor.Field("most_weak", most_weak, {.min = 0, .max = 100000, .help = "weak frames in a row at most"});
   visitor.Field("dark_level", dark_level,
                 {.min = 0, .max = 255, .help = "mean brightness below which a frame cannot be used"});
   visitor.Field("bright_share", bright_share,
                 {.min = 0, .max = 1, .help = "share of saturated pixels beyond which it cannot"});
   visitor.Field("max_step", max_step,
-                {.min = 0, .help = "motion between frames that counts as a jump, in mean depths"});
+                {.min = 0, .help = "motion in a thirtieth of a second that is a jump, in mean depths"});
 }
 
 void KeyframeOptions::Describe(ConfigVisitor& visitor) {
@@ -53,6 +54,10 @@ void KeyframeOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 1, .help = "mean displacement, as a share of the width"});
   visitor.Field("min_inlier_ratio", min_inlier_ratio,
                 {.min = 0, .max = 1, .help = "share of the cycle-checked matches that agree in space"});
+  visitor.Field("min_explained", min_explained,
+                {.min = 0, .max = 1, .help = "share of the cycle-checked matches that the pose explains"});
+  visitor.Field("least_flow", least_flow,
+                {.min = 0, .max = 1, .help = "less motion makes no keyframe for want of matches"});
   visitor.Field("revisit_area", revisit_area,
                 {.min = 0, .max = 1, .help = "overlap by area with an older keyframe that is still enough"});
   visitor.Field(
@@ -65,9 +70,25 @@ void KeyframeOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field(
       "connection_inlier_ratio", connection_inlier_ratio,
       {.min = 0, .max = 1, .help = "matches a further connection needs, as a share of the first's"});
-  visitor.Field(
-      "patience", patience,
-      {.min = 1, .max = 100000, .help = "usable frames that cannot be placed before a new sub-map is begun"});
+  visitor.Field("patience", patience,
+                {.min = 0,
+                 .max = 100000,
+                 .unit = "s",
+                 .help = "of usable frames that cannot be placed before a new sub-map is begun"});
+  visitor.Field("most_in_a_row", most_in_a_row,
+                {.min = 1, .max = 1000, .help = "keyframes on consecutive frames"});
+  visitor.Field("calm_rate", calm_rate,
+                {.min = 0, .max = 1, .help = "keyframes a frame beyond which bounds grow wider"});
+  visitor.Field("crowded_rate", crowded_rate,
+                {.min = 0, .max = 2, .help = "and at which they are those of a known way"});
+  visitor.Field("least_distance", least_distance,
+                {.min = 0, .max = 1000, .help = "frames from the last keyframe within which they are wider"});
+  visitor.Field("blank_contrast", blank_contrast,
+                {.min = 0, .max = 1, .help = "share of the usual contrast that makes a picture usable"});
+  visitor.Field("noise_ratio", noise_ratio,
+                {.min = 0, .max = 100, .help = "bound on a match's depth, in the spread the video shows"});
+  visitor.Field("least_noise", least_noise, {.min = 0, .max = 1, .help = "the least such bound"});
+  visitor.Field("most_noise", most_noise, {.min = 0, .max = 1, .help = "and the largest"});
 }
 
 void MappingOptions::Describe(ConfigVisitor& visitor) {

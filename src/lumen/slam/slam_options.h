@@ -19,12 +19,13 @@ struct TrackingOptions {
   double reference_ratio = 0.6;    // share of the present reference's inliers a closer one must have
   double gate_pixels = 4;          // matches this near their prediction serve where the registration fails
   double lost_overlap = 0.2;       // less of the reference seen than this: lost
-  double lost_inlier_ratio = 0.2;  // fewer of the cycle-checked matches explained than this: lost
+  double lost_inlier_ratio = 0.3;  // fewer of the cycle-checked matches explained than this: lost
   double weak_inlier_ratio = 0.4;
   int min_matches = 12;
+  int most_weak = 2;          // frames in a row that may be weak; with one more the camera is lost
   double dark_level = 6;      // mean brightness of 255 below which a frame cannot be used
   double bright_share = 0.7;  // share of saturated pixels beyond which it cannot
-  double max_step = 1.0;      // motion between two frames beyond which it is a jump, in mean depths
+  double max_step = 1.0;      // motion in a thirtieth of a second beyond which it is a jump, in mean depths
 
   void Describe(ConfigVisitor& visitor);
 };
@@ -34,6 +35,8 @@ struct KeyframeOptions {
   double min_point = 0.9;
   double max_flow = 0.08;  // share of the image's width
   double min_inlier_ratio = 0.4;
+  double min_explained = 0.6;  // share of the cycle-checked matches that the pose explains
+  double least_flow = 0.02;    // less motion than this makes no keyframe for want of matches
   // Where the map was before, so that hovering in one place does not grow it: bounds for a reference that is
   // not the newest keyframe.
   double revisit_area = 0.65;
@@ -41,7 +44,18 @@ struct KeyframeOptions {
   double revisit_flow = 0.14;
   int max_connections = 3;
   double connection_inlier_ratio = 0.5;  // relative to the match with the reference
-  int patience = 30;                     // usable frames that cannot be placed before a new sub-map is begun
+  double patience = 1;  // seconds of usable frames that cannot be placed before a new sub-map is begun
+  int most_in_a_row = 3;
+  // Keyframes that come more densely than the first rate (a frame) meet wider bounds, at the second those of
+  // a known way; so do those nearer to the last one than this many frames.
+  double calm_rate = 0.2;
+  double crowded_rate = 0.4;
+  double least_distance = 3;
+  double blank_contrast = 0.55;  // a picture with less than this share of the usual contrast shows nothing
+  // The bound on a match's depth, in the spread that the video shows, and within what limits.
+  double noise_ratio = 1.5;
+  double least_noise = 0.03;
+  double most_noise = 0.12;
 
   void Describe(ConfigVisitor& visitor);
 };

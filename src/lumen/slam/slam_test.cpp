@@ -142,7 +142,7 @@ TEST(Slam, AJumpElsewhereAndBackLeavesTheMapAsItWas) {
 TEST(Slam, ANewPlaceStartsASubMapThatIsJoinedWhenTheyMeet) {
   const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
   SlamOptions options;
-  options.keyframe.patience = 5;
+  options.keyframe.patience = 0.15;
   Slam slam(video.MakePriors(), video.GetView(), video.MakeVocabulary(), options);
   for (int i = 0; i < 60; ++i) slam.Process(video.Frame(i));     // inwards
   for (int i = 160; i < 290; ++i) slam.Process(video.Frame(i));  // from the far end back to where it was
@@ -162,7 +162,7 @@ TEST(Slam, AFalseLoopDoesNotStick) {
   // Outwards, looking inwards all the while: what the last keyframes see, the first cannot.
   const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
   constexpr int kFrames = 155;
-  constexpr KeyframeId kQuery = 20;
+  constexpr KeyframeId kQuery = 12;
   const auto run = [&](bool with_false_loop, size_t* keyframes_until_removed, double* worst) {
     Slam slam(video.MakePriors(), video.GetView(), video.MakeVocabulary());
     size_t injected_at = 0;

@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kPrepared = 4;  // references kept ready
 constexpr double kExplainedPixels = 3;
+constexpr double kEvenSteps = 1e-3;    // frames this evenly spaced are one step apart
+constexpr double kStepsPredicted = 3;  // a hand does not keep its velocity for longer
+constexpr double kNominalInterval = 1.0 / 30;
+constexpr int kLeastForSpread = 24;  // matches
 constexpr double kMismatchCap = 20;  // pixels beyond which a match is simply wrong
 
 // Reprojection error of a match, capped; the cap where the point lies behind.
@@ -23,6 +27,29 @@ double Mismatch(const Match& match, ImageView<const float> depth, const PinholeC
                                      from.RayAtUnitDepth(match.source.x(), match.source.y()));
   const auto pixel = to.Project(point);
   return pixel ? std::min(kMismatchCap, (*pixel - match.target).norm()) : kMismatchCap;
+}
+
+// A matched point's depth by the reference, over what the frame's own depth says, as a logarithm.
+double LogDepthRatio(const Match& match, ImageView<const float> depth, const Image<float>& frame_depth,
+                     const PinholeCamera& from, const Rigid3& to_from_from) {
+  const Eigen::Vector3d point =
+      to_from_from * Eigen::Vector3d(depth(match.source.x(), match.source.y()) *
+                                     from.RayAtUnitDepth(match.source.x(), match.source.y()));
+  const auto x = static_cast<int>(std::lround(match.target.x()));
+  const auto y = static_cast<int>(std::lround(match.target.y()));
+  return std::log(point.z() / frame_depth(x, y));
+}
+
+// The robust spread of some logarithms.
+double Spread(std::vector<double>& values) {
+  const auto middle = [&] {
+    const auto half = values.begin() + static_cast<int64_t>(values.size() / 2);
+    std::nth_element(values.begin(), half, values.end());
+    return *half;
+  };
+  const double median = middle();
+  for (double& value : values) value = std::abs(value - median);
+  return 1.4826 * middle();
 }
 
 }  // namespace
@@ -43,10 +70,14 @@ std::string ToString(TrackStatus status) {
   return "?";
 }
 
-Rigid3 Motion::Predict() const {
+Rigid3 Motion::Predict(double time) const {
   if (!last) return {};
-  if (!before_last) return *last;
-  return *last * (before_last->Inverse() * *last);
+  if (!before_last) return last->pose;
+  const Rigid3 moved = before_last->pose.Inverse() * last->pose;
+  const double before = last->time - before_last->time;
+  const double steps = before > 0 ? (time - last->time) / before : 1;
+  if (std::abs(steps - 1) < kEvenSteps) return last->pose * moved;
+  return last->pose * Rigid3::Exp(std::clamp(steps, 0.0, kStepsPredicted) * moved.Log());
 }
 
 std::string FindImageFault(const RgbImage& image, const TrackingOptions& options) {
@@ -172,12 +203,15 @@ TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, co
   if (aligned.status == PairAlignmentStatus::kNoOverlap || aligned.status == PairAlignmentStatus::kDegenerate)
     result.reason = aligned.reason;
 
-  int explained = 0;
+  std::vector<double> depths;  // logarithms of the map's depth over the frame's
   for (const lumen::Match& match : matched.consistent) {
-    if (Mismatch(match, reference.depth, from, to, result.camera_from_reference) < kExplainedPixels)
-      ++explained;
+    const double mismatch_there = Mismatch(match, reference.depth, from, to, result.camera_from_reference);
+    if (mismatch_there >= kExplainedPixels) continue;
+    depths.push_back(
+        LogDepthRatio(match, reference.depth, live.average_depth, from, result.camera_from_reference));
   }
-  result.explained = result.consistent == 0 ? 0 : static_cast<double>(explained) / result.consistent;
+  result.explained = result.consistent == 0 ? 0 : static_cast<double>(depths.size()) / result.consistent;
+  if (depths.size() >= kLeastForSpread) result.depth_spread = Spread(depths);
   result.overlap = MeasureOverlap(reference.depth, *reference.samples->keyframe->frame->view,
                                   *live.frame->view, result.camera_from_reference);
   result.world_from_camera = reference.state.world_from_camera * result.camera_from_reference.Inverse();
@@ -210,7 +244,7 @@ TrackResult Tracker::TrackAgainst(const LiveFrame& live, const MapSnapshot& map,
 
 TrackResult Tracker::Track(const LiveFrame& live, const MapSnapshot& map, KeyframeId reference_id,
                            const Motion& motion) {
-  const Rigid3 predicted = motion.Predict();
+  const Rigid3 predicted = motion.Predict(live.frame->time);
   const KeyframeId closest = FindClosestKeyframe(map, predicted, map.keyframes.at(reference_id).submap);
   PairRegistration matched = Match(Prepare(map, reference_id), live);
   KeyframeId chosen = reference_id;
@@ -225,8 +259,10 @@ TrackResult Tracker::Track(const LiveFrame& live, const MapSnapshot& map, Keyfra
   TrackResult result =
       Align(live, reference, matched, predicted.Inverse() * reference.state.world_from_camera);
   if (result.Placed() && motion.last) {
-    const double step = (result.world_from_camera.Translation() - motion.last->Translation()).norm();
-    if (step > options_.max_step * MeanDepth(map.keyframes.at(chosen))) {
+    const double step = (result.world_from_camera.Translation() - motion.last->pose.Translation()).norm();
+    const double intervals =
+        std::clamp((live.frame->time - motion.last->time) / kNominalInterval, 1.0, kStepsPredicted);
+    if (step > intervals * options_.max_step * MeanDepth(map.keyframes.at(chosen))) {
       result.status = TrackStatus::kLost;
       result.reason = "a jump further than a camera moves between two frames";
     }

@@ -31,11 +31,12 @@ struct TrackResult {
   KeyframeId reference = -1;
   Rigid3 world_from_camera;
   Rigid3 camera_from_reference;
-  int keypoints = 0;     // tried against the reference
-  int consistent = 0;    // that passed the cycle check
-  int inliers = 0;       // that agree in space
-  double explained = 0;  // share of the cycle-checked matches the final pose explains
-  Overlap overlap;       // of the reference, in the frame
+  int keypoints = 0;        // tried against the reference
+  int consistent = 0;       // that passed the cycle check
+  int inliers = 0;          // that agree in space
+  double explained = 0;     // share of the cycle-checked matches the final pose explains
+  double depth_spread = 0;  // of the frame's depth about the map's, over those matches; 0: too few
+  Overlap overlap;          // of the reference, in the frame
   double feature_error = 0;
   int iterations = 0;
 
@@ -48,10 +49,14 @@ struct TrackResult {
 
 // Where the camera was, for the prediction; poses are world_from_camera.
 struct Motion {
-  std::optional<Rigid3> last;
-  std::optional<Rigid3> before_last;
-  // Constant velocity; the last pose where nothing else is known.
-  Rigid3 Predict() const;
+  struct Moment {
+    double time = 0;
+    Rigid3 pose;
+  };
+  std::optional<Moment> last;
+  std::optional<Moment> before_last;
+  // Constant velocity, for a while; the last pose where nothing else is known.
+  Rigid3 Predict(double time) const;
 };
 
 // Says what is wrong with a picture that cannot be used; empty if it can.
@@ -60,6 +65,9 @@ std::string FindImageFault(const RgbImage& image, const TrackingOptions& options
 class Tracker {
  public:
   explicit Tracker(const TrackingOptions& options) : options_(options) {}
+
+  // How far a match may lie off along its ray, as the video shows.
+  void SetDepthNoise(double share) { options_.matching.depth_noise = share; }
 
   // Against the closest keyframe of `map` that looks alike; `reference` is the present one.
   TrackResult Track(const LiveFrame& live, const MapSnapshot& map, KeyframeId reference,
