@@ -53,7 +53,8 @@ class LoopVerifier {
   explicit LoopVerifier(const LoopVerifierOptions& options) : options_(options) {}
   // Source is the query, target the reference. The seed chooses the keypoints.
   PairEvidence Examine(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
-  // The share of cycle-checked matches that this pose explains within a few pixels, at the states' depths.
+  // The share of keypoints that have a cycle-checked match which the states' poses explain within a few
+  // pixels, at their depths.
   double Agreement(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
 
  private:

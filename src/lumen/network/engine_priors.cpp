@@ -1,6 +1,6 @@
 #include "lumen/network/engine_priors.h"
 
-#include "lumen/image/pyramid.h"
+#include "lumen/scene/frame.h"
 
 namespace lumen {
 
@@ -12,7 +12,7 @@ void PriorsOptions::Describe(ConfigVisitor& visitor) {
 
 EnginePriors::EnginePriors(const Model& model, const Mask& mask, const PriorsOptions& options)
     : options_(options),
-      feature_mask_(DownsampleMask(mask)),
+      feature_mask_(FeatureMask(mask)),
       feature_(model.feature, model.tensors, mask, {.threads = options.threads}),
       depth_(model.depth, model.tensors, mask, {.threads = options.threads}) {}
 

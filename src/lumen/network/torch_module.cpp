@@ -100,7 +100,7 @@ class TorchPriors : public Priors {
  public:
   TorchPriors(const Model& model, const Mask& mask, const PriorsOptions& options, const torch::Device& device)
       : options_(options),
-        feature_mask_(DownsampleMask(mask)),
+        feature_mask_(FeatureMask(mask)),
         feature_(model.feature, model.tensors, mask, device),
         depth_(model.depth, model.tensors, mask, device) {}
 

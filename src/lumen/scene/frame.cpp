@@ -91,17 +91,22 @@ DepthImage ComputeDepth(const DepthBasis& basis, double log_scale, const Eigen::
   return depth;
 }
 
+Mask FeatureMask(ImageView<const uint8_t> input_mask) {
+  Mask mask(input_mask.Width() / 2, input_mask.Height() / 2);
+  for (int y = 0; y < mask.Height(); ++y) {
+    for (int x = 0; x < mask.Width(); ++x) {
+      mask(x, y) = std::min(std::min(input_mask(2 * x, 2 * y), input_mask(2 * x + 1, 2 * y)),
+                            std::min(input_mask(2 * x, 2 * y + 1), input_mask(2 * x + 1, 2 * y + 1)));
+    }
+  }
+  return mask;
+}
+
 std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& input_mask, int erosion) {
   LUMEN_CHECK(input_camera.AsPinhole() != nullptr && SameSize(input_camera, input_mask));
   View view;
   view.camera = input_camera.AsPinhole()->Scaled(0.5, 0.5);
-  view.mask = Mask(input_mask.Width() / 2, input_mask.Height() / 2);
-  for (int y = 0; y < view.mask.Height(); ++y) {
-    for (int x = 0; x < view.mask.Width(); ++x) {
-      view.mask(x, y) = std::min(std::min(input_mask(2 * x, 2 * y), input_mask(2 * x + 1, 2 * y)),
-                                 std::min(input_mask(2 * x, 2 * y + 1), input_mask(2 * x + 1, 2 * y + 1)));
-    }
-  }
+  view.mask = FeatureMask(input_mask);
   view.eroded_mask = ErodeMask(view.mask, erosion);
   return std::make_shared<const View>(std::move(view));
 }

@@ -72,6 +72,8 @@ struct View {
   Mask eroded_mask;  // content away from the border: where samples and matches are taken
 };
 
+// A mask of the input frames at the features' size: content where all four fine pixels are.
+Mask FeatureMask(ImageView<const uint8_t> input_mask);
 // From the camera and mask of the input frames, which are twice the size of the feature maps. A pixel is
 // content where all four of its fine ones are. `erosion` pixels are taken off for the eroded mask.
 std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& input_mask, int erosion = 6);

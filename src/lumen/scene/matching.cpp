@@ -22,6 +22,9 @@ float SquaredNorm(const float* f, int channels) {
   return sum;
 }
 
+// Numbers that are not finite, or whose squares are not, match nothing.
+bool IsUsable(const float* f, int channels) { return SquaredNorm(f, channels) < kFar; }
+
 // Smallest of the strip, whose length is a multiple of sixteen; four chains of comparisons, so that none
 // waits for another.
 float SmallestOf(const float* scores, int count) {
@@ -67,7 +70,7 @@ DescriptorIndex::DescriptorIndex(ImageView<const float> descriptors, ImageView<c
   LUMEN_CHECK(SameSize(descriptors, mask));
   for (int y = 0; y < mask.Height(); ++y) {
     for (int x = 0; x < mask.Width(); ++x) {
-      if (mask(x, y) != 0) pixels_.emplace_back(x, y);
+      if (mask(x, y) != 0 && IsUsable(descriptors.Pixel(x, y), channels_)) pixels_.emplace_back(x, y);
     }
   }
   padded_ = (NumPixels() + 15) / 16 * 16;
@@ -156,12 +159,16 @@ MatchSet MatchDescriptors(const MatchFrame& source, const std::vector<Eigen::Vec
     for (const Eigen::Vector2i& uv : pixels) descriptors.push_back(frame.descriptors.Pixel(uv.x(), uv.y()));
     return descriptors;
   };
-  const std::vector<const float*> queries = descriptors_at(source, keypoints);
+  std::vector<Eigen::Vector2i> tried = keypoints;
+  std::erase_if(tried, [&](const Eigen::Vector2i& uv) {
+    return !IsUsable(source.descriptors.Pixel(uv.x(), uv.y()), source.descriptors.Channels());
+  });
+  const std::vector<const float*> queries = descriptors_at(source, tried);
   const std::vector<Eigen::Vector2i> there = target.index->FindNearest(queries);
   const std::vector<Eigen::Vector2i> back = source.index->FindNearest(descriptors_at(target, there));
-  for (size_t i = 0; i < keypoints.size(); ++i) {
-    if ((back[i] - keypoints[i]).cast<double>().norm() > options.cycle_distance) continue;
-    Match match{keypoints[i], there[i].cast<double>()};
+  for (size_t i = 0; i < tried.size(); ++i) {
+    if ((back[i] - tried[i]).cast<double>().norm() > options.cycle_distance) continue;
+    Match match{tried[i], there[i].cast<double>()};
     if (options.subpixel) match.target = RefineBelowPixel(queries[i], target.descriptors, there[i]);
     set.matches.push_back(match);
   }

@@ -32,7 +32,8 @@ struct MatchSet {
 // Distinct pixels of the mask, drawn at random; all of them if there are fewer.
 std::vector<Eigen::Vector2i> SampleKeypoints(ImageView<const uint8_t> mask, int count, uint64_t seed);
 
-// One frame's descriptors, laid out for being searched: a matrix of channels by valid pixels.
+// One frame's descriptors, laid out for being searched: a matrix of channels by valid pixels. A descriptor
+// with numbers that are not finite is not valid.
 class DescriptorIndex {
  public:
   DescriptorIndex(ImageView<const float> descriptors, ImageView<const uint8_t> mask);

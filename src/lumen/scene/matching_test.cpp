@@ -119,6 +119,28 @@ TEST(Matching, SmallOrEmptyMasksGiveFewerOrNoMatches) {
   EXPECT_TRUE(MatchDescriptors({a, &index}, SampleKeypoints(small, 256, 1), {a, &nothing}).matches.empty());
 }
 
+TEST(Matching, NumbersThatAreNotFiniteMatchNothing) {
+  const Mask mask(80, 64, 1, 255);
+  const auto keypoints = SampleKeypoints(mask, 400, 1);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    for (const bool everywhere : {false, true}) {
+      Image<float> source = ShiftedField(0, 0);
+      Image<float> target = ShiftedField(3, 1);
+      for (int y = 0; y < 64; ++y) {
+        for (int x = 0; x < (everywhere ? 80 : 30); ++x) source(x, y, x % 16) = target(x, y, 3) = bad;
+      }
+      const DescriptorIndex source_index(source, mask);
+      const DescriptorIndex target_index(target, mask);
+      const MatchSet set = MatchDescriptors({source, &source_index}, keypoints, {target, &target_index});
+      EXPECT_EQ(set.matches.empty(), everywhere);
+      for (const Match& match : set.matches) {
+        EXPECT_GE(match.source.x(), 30);
+        EXPECT_GE(match.target.x(), 30);
+      }
+    }
+  }
+}
+
 TEST(Matching, KeypointsAreDistinctAndSeeded) {
   const Mask mask(80, 64, 1, 255);
   const auto a = SampleKeypoints(mask, 300, 1);

@@ -98,9 +98,14 @@ TEST(FrameLog, TheLargestSubMapCounts) {
   EXPECT_EQ(KeyframeTrajectory(map, 0).size(), 2U);
 }
 
-TEST(ImageFault, DarkAndOverExposedPicturesAreSeen) {
+TEST(ImageFault, DarkOverExposedAndFlatPicturesAreSeen) {
   const TrackingOptions options;
-  EXPECT_EQ(FindImageFault(RgbImage(160, 128, 3, 128), options), "");
+  RgbImage chequered(160, 128, 3, 128);
+  for (int y = 0; y < 128; ++y) {
+    for (int x = 0; x < 160; ++x) chequered(x, y, 0) = (x / 5 + y / 5) % 2 == 0 ? 100 : 160;
+  }
+  EXPECT_EQ(FindImageFault(chequered, options), "");
+  EXPECT_NE(FindImageFault(RgbImage(160, 128, 3, 128), options), "") << "against a wall";
   EXPECT_NE(FindImageFault(RgbImage(160, 128, 3, 0), options), "");
   EXPECT_NE(FindImageFault(RgbImage(160, 128, 3, 255), options), "");
   EXPECT_NE(FindImageFault(RgbImage(), options), "");

@@ -32,9 +32,14 @@ class PerfectVideo {
   std::shared_ptr<PerfectPriors> MakePriors() const { return std::make_shared<PerfectPriors>(sequence_); }
   const SimulatedSequence& Sequence() const { return *sequence_; }
 
-  // Perfect priors do not look at the picture; a black one is black for SLAM.
+  // Perfect priors do not look at the picture, which is a chequered one; a black one is black for SLAM.
   InputFrame Frame(int index, bool black = false) const {
-    return {index, sequence_->Time(index), RgbImage(160, 128, 3, black ? 0 : 128)};
+    RgbImage image(160, 128, 3);
+    for (int y = 0; y < image.Height() && !black; ++y) {
+      for (int x = 0; x < image.Width(); ++x)
+        std::fill_n(image.Pixel(x, y), 3, static_cast<uint8_t>((x / 6 + y / 6) % 2 == 0 ? 110 : 140));
+    }
+    return {index, sequence_->Time(index), std::move(image)};
   }
   std::shared_ptr<const Vocabulary> MakeVocabulary() const {
     std::vector<std::vector<float>> images;

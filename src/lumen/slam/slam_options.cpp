@@ -42,6 +42,8 @@ void TrackingOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 255, .help = "mean brightness below which a frame cannot be used"});
   visitor.Field("bright_share", bright_share,
                 {.min = 0, .max = 1, .help = "share of saturated pixels beyond which it cannot"});
+  visitor.Field("flat_contrast", flat_contrast,
+                {.min = 0, .max = 1, .help = "local contrast a frame needs, as a share of brightness"});
   visitor.Field("max_step", max_step,
                 {.min = 0, .help = "motion in a thirtieth of a second that is a jump, in mean depths"});
 }
@@ -81,6 +83,8 @@ void KeyframeOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 1, .help = "keyframes a frame beyond which bounds grow wider"});
   visitor.Field("crowded_rate", crowded_rate,
                 {.min = 0, .max = 2, .help = "and at which they are those of a known way"});
+  visitor.Field("rate_frames", rate_frames,
+                {.min = 1, .max = 1e6, .help = "frames over which that rate is averaged"});
   visitor.Field("least_distance", least_distance,
                 {.min = 0, .max = 1000, .help = "frames from the last keyframe within which they are wider"});
   visitor.Field("blank_contrast", blank_contrast,

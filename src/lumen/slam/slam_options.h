@@ -22,10 +22,11 @@ struct TrackingOptions {
   double lost_inlier_ratio = 0.3;  // fewer of the cycle-checked matches explained than this: lost
   double weak_inlier_ratio = 0.4;
   int min_matches = 12;
-  int most_weak = 2;          // frames in a row that may be weak; with one more the camera is lost
-  double dark_level = 6;      // mean brightness of 255 below which a frame cannot be used
-  double bright_share = 0.7;  // share of saturated pixels beyond which it cannot
-  double max_step = 1.0;      // motion in a thirtieth of a second beyond which it is a jump, in mean depths
+  int most_weak = 2;             // frames in a row that may be weak; with one more the camera is lost
+  double dark_level = 6;         // mean brightness of 255 below which a frame cannot be used
+  double bright_share = 0.7;     // share of saturated pixels beyond which it cannot
+  double flat_contrast = 0.006;  // and the local contrast, as a share of brightness, below which it cannot
+  double max_step = 1.0;  // motion in a thirtieth of a second beyond which it is a jump, in mean depths
 
   void Describe(ConfigVisitor& visitor);
 };
@@ -46,14 +47,15 @@ struct KeyframeOptions {
   double connection_inlier_ratio = 0.5;  // relative to the match with the reference
   double patience = 1;  // seconds of usable frames that cannot be placed before a new sub-map is begun
   int most_in_a_row = 3;
-  // Keyframes that come more densely than the first rate (a frame) meet wider bounds, at the second those of
-  // a known way; so do those nearer to the last one than this many frames.
+  // Keyframes that come more densely than the first rate (a frame, over so many frames) meet wider bounds, at
+  // the second those of a known way; so do those nearer to the last one than this many frames.
   double calm_rate = 0.2;
-  double crowded_rate = 0.4;
-  double least_distance = 3;
+  double crowded_rate = 0.3;
+  double rate_frames = 150;
+  double least_distance = 0;
   double blank_contrast = 0.55;  // a picture with less than this share of the usual contrast shows nothing
   // The bound on a match's depth, in the spread that the video shows, and within what limits.
-  double noise_ratio = 1.5;
+  double noise_ratio = 1;
   double least_noise = 0.03;
   double most_noise = 0.12;
 

@@ -67,7 +67,7 @@ TEST(Slam, AFailureOfAStageComesOutOfFinish) {
   const PerfectVideo video = PerfectVideo::OfSubject(kColon, 4);
   AsyncSlam slam(video.MakePriors(), video.MakePriors(), video.GetView(), nullptr, {});
   slam.Submit(video.Frame(0));
-  slam.Submit({1000, 99, RgbImage(160, 128, 3, 128)});  // a frame the priors do not know
+  slam.Submit({1000, 99, video.Frame(0).image});  // a frame the priors do not know
   for (int i = 1; i < 4; ++i) slam.Submit(video.Frame(i));
   EXPECT_ANY_THROW(slam.Finish());
 }

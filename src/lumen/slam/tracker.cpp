@@ -80,6 +80,41 @@ Rigid3 Motion::Predict(double time) const {
   return last->pose * Rigid3::Exp(std::clamp(steps, 0.0, kStepsPredicted) * moved.Log());
 }
 
+namespace {
+
+// How far pixels differ from what lies a few of them around, as a share of brightness; over the lit ones, two
+// by two, so that noise counts little.
+double LocalContrast(const RgbImage& image, int lit) {
+  constexpr int kReach = 4;
+  const auto brightness = [&](int x, int y) {
+    int sum = 0;
+    for (int i = 0; i < 4; ++i) {
+      const uint8_t* p = image.Pixel(x + i % 2, y + i / 2);
+      sum += p[0] + p[1] + p[2];
+    }
+    return sum / 12.0;
+  };
+  double squares = 0;
+  double sum = 0;
+  int64_t count = 0;
+  for (int y = kReach; y + kReach + 1 < image.Height(); y += 2) {
+    for (int x = kReach; x + kReach + 1 < image.Width(); x += 2) {
+      const double around[] = {brightness(x - kReach, y), brightness(x + kReach, y),
+                               brightness(x, y - kReach), brightness(x, y + kReach)};
+      if (*std::min_element(std::begin(around), std::end(around)) <= lit)
+        continue;  // the border of what is seen
+      const double here = brightness(x, y);
+      const double difference = here - 0.25 * (around[0] + around[1] + around[2] + around[3]);
+      squares += difference * difference;
+      sum += here;
+      ++count;
+    }
+  }
+  return count == 0 || !(sum > 0) ? 0 : std::sqrt(squares * static_cast<double>(count)) / sum;
+}
+
+}  // namespace
+
 std::string FindImageFault(const RgbImage& image, const TrackingOptions& options) {
   constexpr int kSaturated = 250;
   constexpr int kLit = 3;
@@ -101,6 +136,7 @@ std::string FindImageFault(const RgbImage& image, const TrackingOptions& options
   if (sum / pixels < options.dark_level) return "the picture is dark";
   if (static_cast<double>(saturated) > options.bright_share * static_cast<double>(std::max<int64_t>(1, lit)))
     return "the picture is over-exposed";
+  if (LocalContrast(image, kLit) < options.flat_contrast) return "nothing can be told apart in the picture";
   return "";
 }
 

@@ -10,7 +10,6 @@ namespace lumen {
 namespace {
 constexpr double kNoiseMemory = 60;      // frames over which depth noise is averaged
 constexpr double kContrastMemory = 100;  // likewise the contrast
-constexpr double kRateMemory = 30;       // likewise the rate of keyframes
 }  // namespace
 
 double DescriptorContrast(const Image<float>& descriptors, const Mask& mask) {
@@ -30,10 +29,10 @@ double DescriptorContrast(const Image<float>& descriptors, const Mask& mask) {
       ++count;
     }
   }
-  if (count == 0 || !(squares > 0)) return 0;
-  double mean_squared = 0;
-  for (const double s : sum) mean_squared += s * s;
-  return std::max(0.0, 1 - mean_squared / (static_cast<double>(count) * squares));
+  if (count == 0) return 0;
+  const auto n = static_cast<double>(count);
+  for (const double s : sum) squares -= s * s / n;
+  return std::max(0.0, squares / n);
 }
 
 void VideoHabits::NoteDepthSpread(double spread) {
@@ -49,7 +48,7 @@ void VideoHabits::NoteContrast(double contrast) {
 void VideoHabits::NoteFrame(bool is_keyframe) {
   in_a_row_ = is_keyframe ? in_a_row_ + 1 : 0;
   since_keyframe_ = is_keyframe ? 0 : since_keyframe_ + 1;
-  rate_ += ((is_keyframe ? 1.0 : 0.0) - rate_) / kRateMemory;
+  rate_ += ((is_keyframe ? 1.0 : 0.0) - rate_) / options_.rate_frames;
 }
 
 double VideoHabits::Crowding() const {

@@ -6,8 +6,8 @@
 
 namespace lumen {
 
-// How much a picture's descriptors differ from each other, 0 (all alike) to 1: near a wall, in water and in
-// blur they grow alike.
+// How much a picture's descriptors differ from each other: their variance. Near a wall, in water and in blur
+// they grow alike. What is usual depends on the model.
 double DescriptorContrast(const Image<float>& descriptors, const Mask& mask);
 
 class VideoHabits {

@@ -17,9 +17,9 @@ TEST(VideoHabits, APictureWithNothingInItHasNoContrast) {
     alike.Data()[i] = static_cast<float>(1 + i % 8) + 0.05F * static_cast<float>(random.Normal());
     various.Data()[i] = static_cast<float>(random.Normal());
   }
-  EXPECT_LT(DescriptorContrast(alike, mask), 0.01);
-  EXPECT_GT(DescriptorContrast(various, mask), 0.95);
-  EXPECT_EQ(DescriptorContrast(Image<float>(40, 32, 8), mask), 0);
+  EXPECT_LT(DescriptorContrast(alike, mask), 0.1);
+  EXPECT_NEAR(DescriptorContrast(various, mask), 8, 0.5);
+  EXPECT_EQ(DescriptorContrast(alike, Mask(40, 32)), 0);
 
   VideoHabits habits({}, 0.04);
   EXPECT_FALSE(habits.IsBlank(0.2)) << "nothing is known yet";
@@ -49,7 +49,7 @@ TEST(VideoHabits, KeyframesThatComeDenselyMeetWiderBounds) {
   for (int i = 0; i < options.least_distance; ++i) habits.NoteFrame(false);
   EXPECT_EQ(habits.Crowding(), 0);
   EXPECT_EQ(habits.KeyframesInARow(), 0);
-  for (int i = 0; i < 200; ++i) habits.NoteFrame(i % 2 == 0);
+  for (int i = 0; i < 1000; ++i) habits.NoteFrame(i % 2 == 0);
   EXPECT_EQ(habits.Crowding(), 1);
 }
 
