@@ -85,8 +85,6 @@ void KeyframeOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 2, .help = "and at which they are those of a known way"});
   visitor.Field("rate_frames", rate_frames,
                 {.min = 1, .max = 1e6, .help = "frames over which that rate is averaged"});
-  visitor.Field("least_distance", least_distance,
-                {.min = 0, .max = 1000, .help = "frames from the last keyframe within which they are wider"});
   visitor.Field("blank_contrast", blank_contrast,
                 {.min = 0, .max = 1, .help = "share of the usual contrast that makes a picture usable"});
   visitor.Field("noise_ratio", noise_ratio,

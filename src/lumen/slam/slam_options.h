@@ -48,11 +48,10 @@ struct KeyframeOptions {
   double patience = 1;  // seconds of usable frames that cannot be placed before a new sub-map is begun
   int most_in_a_row = 3;
   // Keyframes that come more densely than the first rate (a frame, over so many frames) meet wider bounds, at
-  // the second those of a known way; so do those nearer to the last one than this many frames.
-  double calm_rate = 0.2;
-  double crowded_rate = 0.3;
+  // the second those of a known way.
+  double calm_rate = 0.17;
+  double crowded_rate = 0.25;
   double rate_frames = 150;
-  double least_distance = 0;
   double blank_contrast = 0.55;  // a picture with less than this share of the usual contrast shows nothing
   // The bound on a match's depth, in the spread that the video shows, and within what limits.
   double noise_ratio = 1;

@@ -47,15 +47,11 @@ void VideoHabits::NoteContrast(double contrast) {
 
 void VideoHabits::NoteFrame(bool is_keyframe) {
   in_a_row_ = is_keyframe ? in_a_row_ + 1 : 0;
-  since_keyframe_ = is_keyframe ? 0 : since_keyframe_ + 1;
   rate_ += ((is_keyframe ? 1.0 : 0.0) - rate_) / options_.rate_frames;
 }
 
 double VideoHabits::Crowding() const {
-  const double by_rate = (rate_ - options_.calm_rate) / (options_.crowded_rate - options_.calm_rate);
-  const double by_distance =
-      options_.least_distance > 1 ? 1 - (since_keyframe_ + 1.0) / options_.least_distance : 0.0;
-  return std::clamp(std::max(by_rate, by_distance), 0.0, 1.0);
+  return std::clamp((rate_ - options_.calm_rate) / (options_.crowded_rate - options_.calm_rate), 0.0, 1.0);
 }
 
 }  // namespace lumen

@@ -34,7 +34,6 @@ class VideoHabits {
   double usual_contrast_ = 0;
   int contrasts_ = 0;
   int in_a_row_ = 0;
-  int since_keyframe_ = 1000;
   double rate_ = 0;  // keyframes a frame, lately
 };
 
