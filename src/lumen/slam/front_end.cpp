@@ -185,7 +185,7 @@ KeyframeRequest FrontEnd::MakeRequest(const LiveFrame& live, const MapSnapshot& 
 }
 
 FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& published,
-                                 const MakeBasis& make_basis) {
+                                 const MakeBasis& make_basis, bool room) {
   Step step;
   FrameResult& result = step.result;
   result.index = live.frame->index;
@@ -198,7 +198,7 @@ FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& publi
     result.track = Place(live, map, words);
     if (lost_ && !result.track.Placed() && ++lost_frames_ >= options_.keyframe.patience) starts = true;
   }
-  if (starts) {
+  if (starts && room) {
     step.request = StartMap(live, make_basis(), std::move(words), step);
     result.is_keyframe = true;
     result.keyframe_reason = result.track.reason;
@@ -232,7 +232,7 @@ FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& publi
       reference_ = result.track.reference;
     }
     result.submap = map.keyframes.at(reference_).submap;
-    if (verdict.decision == KeyframeDecision::kNewKeyframe) {
+    if (verdict.decision == KeyframeDecision::kNewKeyframe && room) {
       if (words.empty()) words = Describe(*live.frame);
       step.request = MakeRequest(live, map, result.track, make_basis(), std::move(words));
       result.is_keyframe = true;

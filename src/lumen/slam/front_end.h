@@ -23,7 +23,7 @@ struct FrameResult {
   int submap = 0;
   double network_ms = 0;  // of this frame, where they were measured
   double track_ms = 0;
-  double map_ms = 0;
+  double map_ms = 0;  // of a keyframe 0 where it is mapped later, on another thread
 };
 
 class FrontEnd {
@@ -37,8 +37,10 @@ class FrontEnd {
     FrameResult result;
     std::optional<KeyframeRequest> request;
   };
-  // One frame against the map. `make_basis` is called for keyframes only.
-  Step Advance(const LiveFrame& live, const MapSnapshot& published, const MakeBasis& make_basis);
+  // One frame against the map. `make_basis` is called for keyframes only. `room`: whether the back end can
+  // take a keyframe; if not, one that is wanted is put off till the next frame, and this one is placed only.
+  Step Advance(const LiveFrame& live, const MapSnapshot& published, const MakeBasis& make_basis,
+               bool room = true);
   // A picture that cannot be used.
   FrameResult Skip(const InputFrame& frame, const std::string& fault);
 
