@@ -235,6 +235,14 @@ TEST_F(RecordedRun, ADiskThatFailsIsToldToWhoRecordsAndTheRestIsWritten) {
   EXPECT_EQ(std::count(events.begin(), events.end(), '\n'), recorded);
 }
 
+TEST_F(RecordedRun, ASummaryIsWrittenWhereNoNewFileCanBe) {
+  fs::create_directories(File(".summary.tmp.json") / "in the way");
+  Json summary = Json::MakeObject();
+  summary[run_key::kFailed] = "disk full";
+  writer_.WriteSummary(summary);
+  EXPECT_EQ(ReadRunFolder(folder_.Path() / "run").failed, "disk full");
+}
+
 TEST_F(RecordedRun, ItIsAllThereBeforeTheEnd) {
   AddKeyframe(0, 100);
   const auto map = std::make_shared<const MapSnapshot>(map_);
