@@ -153,18 +153,16 @@ Turn Run(const Stage& stage, bool watched) {
   const auto make_priors = [&] {
     return std::shared_ptr<Priors>(MakePriors(stage.model, stage.mask, {}, "cpu"));
   };
-  AsyncSlam* running = nullptr;
-  AsyncSlam slam(make_priors(), make_priors(), stage.view, stage.vocabulary, {},
-                 [&](const FrameResult& result, const PlacedFrame& placed) {
-                   const auto map = PadMap(*running->Snapshot(), result.index);
-                   if (live == nullptr) return;
-                   ViewFrame frame{result.index, result.time};
-                   frame.reference = placed.reference;
-                   frame.reference_log_scale = placed.reference_log_scale;
-                   frame.pose = placed.reference_from_camera;
-                   live->AddFrame(frame, Json::MakeObject(), map);
-                 });
-  running = &slam;
+  AsyncSlam slam(make_priors(), make_priors(), stage.view, stage.vocabulary, {});
+  slam.Listen({.on_frame = [&](const FrameResult& result, const PlacedFrame& placed) {
+    const auto map = PadMap(*slam.Snapshot(), result.index);
+    if (live == nullptr) return;
+    ViewFrame frame{result.index, result.time};
+    frame.reference = placed.reference;
+    frame.reference_log_scale = placed.reference_log_scale;
+    frame.pose = placed.reference_from_camera;
+    live->AddFrame(frame, Json::MakeObject(), map);
+  }});
   const double before = ProcessorSeconds();
   const Stopwatch watch;
   for (const InputFrame& frame : stage.video) {

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <map>
 #include <set>
 
 #include "lumen/base/json.h"
 #include "lumen/base/text.h"
 #include "lumen/io/png.h"
+#include "lumen/io/run_folder.h"
 #include "lumen/network/weights.h"
 #include "tests/command.h"
 
@@ -17,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFrames = 60;
-constexpr int kBeforeTheStop = 3;  // frames that are on disk when a run is stopped
+constexpr int kBeforeTheStop = 12;  // frames that are on disk when a run is stopped
 constexpr const char* kAnatomy = "--anatomy colon --seed 901 --path insertion --size 160x128 --frames 60 ";
 
 class RunCli : public ::testing::Test {
@@ -159,6 +161,43 @@ TEST_F(RunCli, AFullDiskEndsWithThreeAndKeepsWhatThereIs) {
   EXPECT_GE(grades.At("frames_placed").AsInteger(), kFrames - 1);
 }
 
+// Here it is the first keyframe's picture that outgrows the limit, long before the video ends.
+TEST_F(RunCli, AFullDiskStopsARunInItsMiddleAndTheSummarySaysWhy) {
+  const CommandResult result =
+      RunCommand(StrCat("( ulimit -f 24; lumen -q run ", Path("seq"), " --out ", Path("choked"),
+                        " --device cpu --realtime --fps 5 --no-surface )"));
+  ExpectOneLine(result, 3, "cannot write");
+  const RunFolder run = ReadRunFolder(Path("choked"));
+  EXPECT_NE(run.failed.find("cannot write"), std::string::npos) << run.failed;
+  EXPECT_FALSE(run.finished);
+  EXPECT_TRUE(run.notes.empty()) << run.notes.front();
+  EXPECT_GE(run.frames.size(), 1U);
+  EXPECT_LT(run.summary.At("frames").AsInteger(), kFrames);
+  EXPECT_LT(run.summary.At("dropped").AsInteger(), kFrames / 2) << "what nobody takes any more is not late";
+}
+
+TEST_F(RunCli, ThreadsTellHowLongEachKeyframeTook) {
+  ASSERT_EQ(RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("threads"),
+                              " --device cpu --no-surface"))
+                .code,
+            0);
+  std::map<int64_t, double> map_ms;
+  int keyframes = 0;
+  for (const std::string& text : Split(ReadFile(fs::path(Path("threads")) / "events.jsonl"), '\n')) {
+    if (text.empty()) continue;
+    const Json line = Json::Parse(text, "event");
+    const Json* event = line.Find("event");
+    const bool is_keyframe = event == nullptr && line.At("keyframe").AsBool();
+    const bool is_mapped = event != nullptr && event->AsString() == "mapped";
+    if (is_keyframe) ++keyframes;
+    EXPECT_TRUE(!is_mapped || map_ms.contains(line.At("frame").AsInteger())) << "after the frame's own line";
+    if (is_keyframe || is_mapped) map_ms[line.At("frame").AsInteger()] = line.At("map_ms").AsDouble();
+  }
+  EXPECT_EQ(keyframes, Summary("threads").At("keyframes").AsInteger());
+  EXPECT_GT(keyframes, 1);
+  for (const auto& [frame, ms] : map_ms) EXPECT_GT(ms, 0) << "keyframe " << frame;
+}
+
 TEST_F(RunCli, ControlCFinishesTheWritesAndEndsWith130) {
   const CommandResult result = RunAndStop("stopped", "kill -INT $p");
   EXPECT_EQ(result.code, 130) << result.err;
@@ -178,6 +217,11 @@ TEST_F(RunCli, AKilledRunCanBeGraded) {
   const CommandResult result = RunAndStop("killed", "kill -KILL $p");
   EXPECT_NE(result.code, 0);
   ASSERT_TRUE(fs::exists(fs::path(Path("killed")) / "summary.json"));
+  const RunFolder run = ReadRunFolder(Path("killed"));
+  EXPECT_FALSE(run.finished);
+  EXPECT_TRUE(run.notes.empty()) << "whole lines only: " << run.notes.front();
+  EXPECT_GT(run.keyframes.size(), 1U);
+  EXPECT_GE(run.depth.size(), run.keyframes.size() - 1);
   const Json grades = Grade("killed", "seq");
   EXPECT_GE(grades.At("frames_placed").AsInteger(), kBeforeTheStop);
 }

@@ -248,7 +248,7 @@ Estimate LoadRunEstimate(const fs::path& path) {
   estimate.loops = std::move(run.loops);
   estimate.version = Trim(StrCat(run.version, " ", run.commit));
   estimate.notes = std::move(run.notes);
-  if (!run.finished) estimate.notes.emplace_back("the run did not come to its end");
+  if (!run.finished) estimate.notes.push_back(DescribeBrokenRun(run));
   RequireDistinctTimes(estimate.keyframes, (path / run_file::kKeyframes).string());
   RequireDistinctTimes(estimate.frames, (path / run_file::kFrames).string());
   return estimate;

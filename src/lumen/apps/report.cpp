@@ -203,7 +203,7 @@ void AddGrades(const fs::path& path, const Truth& truth, HtmlPage& page) {
 
 std::vector<std::string> RemarksOn(const RunFolder& run) {
   std::vector<std::string> remarks = run.notes;
-  if (!run.finished) remarks.emplace_back("the run did not come to its end; this is what there is");
+  if (!run.finished) remarks.push_back(DescribeBrokenRun(run) + "; this is what there is");
   if (!run.version.empty() && run.version != Version())
     remarks.push_back(StrCat("run by Lumen ", run.version, ", reported by Lumen ", Version()));
   if (run.keyframes.empty()) remarks.emplace_back("no keyframe was placed");

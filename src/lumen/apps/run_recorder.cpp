@@ -1,121 +1,93 @@
 #include "lumen/apps/run_recorder.h"
 
+#include <limits>
+
+#include "lumen/base/first_failure.h"
+
 namespace lumen {
 
 namespace {
-
-constexpr double kWriteEveryMs = 1000;
-
-int64_t FrameOf(const MapSnapshot& map, KeyframeId id) {
-  const auto found = map.keyframes.find(id);
-  return found == map.keyframes.end() ? -1 : found->second.keyframe->frame->index;
-}
-
-Json FrameLine(const FrameResult& result) {
-  const TrackResult& track = result.track;
-  Json line = Json::MakeObject();
-  line["frame"] = result.index;
-  line["time"] = result.time;
-  const bool started = track.status == TrackStatus::kStarted;
-  line["status"] = started ? ToString(TrackStatus::kTracked) : ToString(track.status);
-  if (!track.reason.empty()) line["reason"] = track.reason;
-  line["keyframe"] = result.is_keyframe;
-  if (!result.keyframe_reason.empty()) line["keyframe_reason"] = result.keyframe_reason;
-  line["submap"] = result.submap;
-  line["reference"] = track.reference;
-  line["keypoints"] = track.keypoints;
-  line["matches"] = track.consistent;
-  line["inliers"] = track.inliers;
-  line["explained"] = track.explained;
-  line["overlap"] = track.overlap.point;
-  line["iterations"] = track.iterations;
-  line["contrast"] = result.contrast;
-  if (result.blank) line["blank"] = true;
-  line["depth_noise"] = result.depth_noise;
-  line["spread"] = track.depth_spread;
-  line["flow"] = track.overlap.flow;
-  line["area"] = track.overlap.area;
-  line["network_ms"] = result.network_ms;
-  line["track_ms"] = result.track_ms;
-  line["map_ms"] = result.map_ms;
-  return line;
-}
-
+// A keyframe's line may have to wait for the time after next: that must still be within a second.
+constexpr std::chrono::milliseconds kPace(350);
 }  // namespace
 
-void RunRecorder::Record(const FrameResult& result, const PlacedFrame& placed, const MapSnapshot& map,
-                         const std::vector<LoopEvent>& loops) {
-  frames_.push_back(placed);
-  ++counts_.frames;
-  const bool lost = !result.track.Placed();
-  if (!lost) ++counts_.placed;
-  if (result.track.status == TrackStatus::kWeak) ++counts_.weak;
-  if (result.track.status == TrackStatus::kRelocalised) ++counts_.relocalised;
-  if (lost && !was_lost_) ++counts_.lost_events;
-  was_lost_ = lost;
-  writer_.AppendEvent(FrameLine(result));
-  RecordLoops(map, loops);
-  if (since_write_.ElapsedMs() > kWriteEveryMs) {
-    WriteNew(map);
-    since_write_ = {};
-  }
+RunRecorder::RunRecorder(RunWriter& writer, std::shared_ptr<const View> view)
+    : writer_(writer),
+      view_(std::move(view)),
+      map_(std::make_shared<MapSnapshot>()),
+      paths_(writer, 0),
+      ticker_(kPace, [this] { WriteNew(); }) {}
+
+void RunRecorder::Record(const FrameResult& result, const PlacedFrame& placed,
+                         std::shared_ptr<const MapSnapshot> map, std::vector<LoopEvent> loops) {
+  ticker_.Check();
+  counts_.Add(result);
+  for (const LoopEvent& loop : loops) counts_.Add(loop);
+  Recorded recorded{result, placed, std::move(map), std::move(loops), Now()};
+  const std::lock_guard lock(mutex_);
+  news_.frames.push_back(std::move(recorded));
 }
 
-void RunRecorder::RecordLoops(const MapSnapshot& map, const std::vector<LoopEvent>& loops) {
-  for (const LoopEvent& loop : loops) {
-    const bool local = loop.edge == EdgeKind::kLocalLoop;
-    Json line = Json::MakeObject();
-    switch (loop.kind) {
-      case LoopEventKind::kRejected:
-        ++counts_.rejected_loops;
-        line["event"] = "loop_rejected";
-        break;
-      case LoopEventKind::kRemoved:
-        ++counts_.removed_loops;
-        line["event"] = "loop_removed";
-        break;
-      case LoopEventKind::kJoined:
-        ++counts_.joined;
-        ++counts_.global_loops;
-        line["event"] = "loop";
-        break;
-      case LoopEventKind::kClosed:
-        ++(local ? counts_.local_loops : counts_.global_loops);
-        line["event"] = "loop";
-        break;
-    }
-    line["kind"] = local ? "local" : "global";
-    line["from"] = FrameOf(map, loop.query);
-    line["to"] = FrameOf(map, loop.reference);
-    line["similarity"] = loop.similarity;
-    line["inlier_ratio"] = loop.evidence.inlier_ratio;
-    if (loop.kind == LoopEventKind::kJoined) line["joined"] = true;
-    if (!loop.reason.empty()) line["reason"] = loop.reason;
-    writer_.AppendEvent(line);
-  }
+void RunRecorder::RecordMapped(int64_t frame, double ms) {
+  const std::lock_guard lock(mutex_);
+  news_.mapped.emplace_back(frame, ms);
 }
 
-void RunRecorder::WriteNew(const MapSnapshot& map) {
-  const int submap = LargestSubmap(map);
-  writer_.WriteTrajectories(FrameTrajectory(frames_, map, submap), KeyframeTrajectory(map, submap));
+void RunRecorder::WriteNew() {
+  News news;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(news, news_);
+  }
+  Sort(std::move(news));
+  // The path before the pictures: it is what a killed run is graded by.
+  WriteEvents(Now());
+  paths_.Update(*map_, Now());
+  WriteKeyframes(*map_);
+}
+
+void RunRecorder::Sort(News news) {
+  for (const Recorded& frame : news.frames) {
+    events_.AddFrame(frame.result, frame.at);
+    for (const LoopEvent& loop : frame.loops) events_.AddLoop(loop, *frame.map);
+    paths_.Add(frame.result, frame.placed);
+    map_ = frame.map;
+  }
+  for (const auto& [frame, ms] : news.mapped) events_.AddMapped(frame, ms);
+}
+
+void RunRecorder::WriteEvents(double now) {
+  unwritten_events_ += events_.Take(now);
+  writer_.AppendEvents(unwritten_events_);
+  unwritten_events_.clear();
+}
+
+void RunRecorder::WriteKeyframes(const MapSnapshot& map) {
   for (const auto& [id, keyframe] : map.keyframes) {
-    if (!written_.insert(id).second) continue;
+    if (written_.contains(id)) continue;
     const Frame& frame = *keyframe.keyframe->frame;
     const KeyframeState& state = keyframe.state;
     writer_.WriteDepth(frame.index, ComputeDepth(keyframe.keyframe->depth, state.log_scale, state.code),
                        view_->mask);
     writer_.WriteImage(frame.index, frame.image);
+    written_.insert(id);
   }
 }
 
-void RunRecorder::Finish(const MapSnapshot& map) {
-  written_.clear();
-  WriteNew(map);
-  const int largest = LargestSubmap(map);
-  for (const int submap : SubmapsOf(map)) {
-    if (submap == largest) continue;
-    writer_.WriteSubmap(submap, FrameTrajectory(frames_, map, submap), KeyframeTrajectory(map, submap));
+void RunRecorder::Finish(const MapSnapshot& map, const std::vector<LoopEvent>& loops) {
+  ticker_.Stop();
+  FirstFailure failure;
+  failure.Try([&] { ticker_.Check(); });
+  Sort(std::move(news_));
+  for (const LoopEvent& loop : loops) {
+    counts_.Add(loop);
+    events_.AddLoop(loop, map);
   }
+  failure.Try([&] { WriteEvents(std::numeric_limits<double>::infinity()); });
+  failure.Try([&] { paths_.Finish(map); });
+  written_.clear();
+  failure.Try([&] { WriteKeyframes(map); });
+  failure.Rethrow();
 }
 
 }  // namespace lumen

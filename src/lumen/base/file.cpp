@@ -72,6 +72,20 @@ void WriteFileAtomically(const fs::path& path, const std::function<void(const fs
   }
 }
 
+void OverwriteFile(const fs::path& path, std::string_view content) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) throw OutputError(path, StrCat("cannot write: ", SystemReason()));
+  try {
+    WriteAll(descriptor, content, path);
+    if (::ftruncate(descriptor, static_cast<off_t>(content.size())) != 0)
+      throw OutputError(path, StrCat("cannot write: ", SystemReason()));
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  ::close(descriptor);
+}
+
 AppendFile::AppendFile(const fs::path& path)
     : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
   if (descriptor_ < 0) throw OutputError(path, StrCat("cannot write: ", SystemReason()));
@@ -79,7 +93,17 @@ AppendFile::AppendFile(const fs::path& path)
 
 AppendFile::~AppendFile() { ::close(descriptor_); }
 
-void AppendFile::Append(std::string_view text) { WriteAll(descriptor_, text, path_); }
+void AppendFile::Append(std::string_view text) {
+  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
+  try {
+    WriteAll(descriptor_, text, path_);
+  } catch (...) {
+    if (before >= 0 && ::ftruncate(descriptor_, before) != 0) {
+      // A pipe or a device: there is nothing to cut.
+    }
+    throw;
+  }
+}
 
 void MakeDirectories(const fs::path& path) {
   std::error_code error;

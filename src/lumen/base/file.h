@@ -21,7 +21,12 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 void WriteFileAtomically(const std::filesystem::path& path,
                          const std::function<void(const std::filesystem::path& temporary)>& write);
 
-// An append-only log whose lines survive a crash of the process as soon as Append returns.
+// Overwrites an existing file where it lies: what a full disk still takes, as long as the file does not grow
+// by a block. Not for a crash: half of the old may remain behind half of the new. Throws OutputError.
+void OverwriteFile(const std::filesystem::path& path, std::string_view content);
+
+// An append-only log whose lines survive a crash of the process as soon as Append returns. An Append that
+// fails leaves nothing of its text behind, as far as the disk allows.
 class AppendFile {
  public:
   explicit AppendFile(const std::filesystem::path& path);

@@ -1,7 +1,9 @@
 #include "lumen/base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "lumen/base/error.h"
@@ -35,6 +37,44 @@ TEST(File, FullDiskIsAnOutputError) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
   AppendFile file("/dev/full");
   EXPECT_THROW(file.Append("x"), OutputError);
+}
+
+// Files of this process may not grow beyond so many bytes, as long as the object lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST(File, AnAppendThatFailsLeavesNoHalfLine) {
+  const TemporaryFolder folder;
+  AppendFile file(folder.Path() / "log");
+  file.Append("whole\n");
+  const FileSizeLimit limit(10);
+  EXPECT_THROW(file.Append("too long for it\n"), OutputError);
+  EXPECT_EQ(ReadFile(folder.Path() / "log"), "whole\n");
+}
+
+TEST(File, OverwritingWantsNoRoomOfItsOwn) {
+  const TemporaryFolder folder;
+  const auto path = folder.Path() / "x.txt";
+  WriteFileAtomically(path, "the old content");
+  OverwriteFile(path, "the new");
+  EXPECT_EQ(ReadFile(path), "the new");
+  EXPECT_THROW(OverwriteFile(folder.Path() / "absent", "x"), OutputError);
 }
 
 TEST(File, MissingFileAndFolderAreNamed) {

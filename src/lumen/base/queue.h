@@ -54,10 +54,20 @@ class BoundedQueue {
     not_empty_.notify_all();
   }
 
+  // Closes it and forgets what waits in it: for a consumer that has nobody left to work for.
+  void Abandon() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    items_.clear();
+    not_full_.notify_all();
+    not_empty_.notify_all();
+  }
+
   size_t Size() const {
     const std::lock_guard lock(mutex_);
     return items_.size();
   }
+  size_t Capacity() const { return capacity_; }
 
  private:
   const size_t capacity_;

@@ -2,8 +2,11 @@
 // one and in order, to the stage. The stage itself knows nothing of threads.
 //   Worker<Item> worker(8, [&](Item item) { stage.Process(std::move(item)); });
 //   worker.Submit(item); …  worker.Finish();   // drains, joins, rethrows the stage's exception if any
+// A stage that throws takes nothing more; `on_failure`, called on its thread, lets the stages before it stop
+// too (Abandon) instead of working for nobody.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <thread>
@@ -18,8 +21,11 @@ class Worker {
  public:
   using Stage = std::function<void(Item)>;
 
-  Worker(size_t capacity, Stage stage)
-      : queue_(capacity), stage_(std::move(stage)), thread_([this] { Run(); }) {}
+  Worker(size_t capacity, Stage stage, std::function<void()> on_failure = nullptr)
+      : queue_(capacity),
+        stage_(std::move(stage)),
+        on_failure_(std::move(on_failure)),
+        thread_([this] { Run(); }) {}
   ~Worker() {
     queue_.Close();
     if (thread_.joinable()) thread_.join();
@@ -32,6 +38,11 @@ class Worker {
   // Drops the item (false) instead of waiting.
   bool TrySubmit(Item item) { return queue_.TryPush(std::move(item)); }
   size_t Pending() const { return queue_.Size(); }
+  // Whether Submit would not wait. It holds for one who alone submits: others can only make more room.
+  bool HasRoom() const { return queue_.Size() < queue_.Capacity(); }
+  bool Failed() const { return failed_; }
+  // Takes nothing more and drops what waits; what the stage has in hand it still does.
+  void Abandon() { queue_.Abandon(); }
 
   void Finish() {
     queue_.Close();
@@ -45,13 +56,17 @@ class Worker {
       while (std::optional<Item> item = queue_.Pop()) stage_(std::move(*item));
     } catch (...) {
       error_ = std::current_exception();  // read only after the join
-      queue_.Close();
+      failed_ = true;                     // before the queue closes: who is refused can see why
+      queue_.Abandon();
+      if (on_failure_) on_failure_();
     }
   }
 
   BoundedQueue<Item> queue_;
   Stage stage_;
+  std::function<void()> on_failure_;
   std::exception_ptr error_;
+  std::atomic<bool> failed_ = false;
   std::thread thread_;  // last: it starts when everything else stands
 };
 

@@ -111,6 +111,7 @@ void ReadSummary(const fs::path& path, RunFolder& run) {
   }
   run.version = TextOr(run.summary, run_key::kVersion);
   run.commit = TextOr(run.summary, run_key::kCommit);
+  run.failed = TextOr(run.summary, run_key::kFailed);
   const Json* finished = run.summary.Find(run_key::kFinished);
   run.finished = finished != nullptr && finished->IsBool() && finished->AsBool();
   const Json* scale = run.summary.Find(run_key::kDepthScale);
@@ -151,6 +152,11 @@ RunFolder ReadRunFolder(const fs::path& path) {
   ReadEvents(path / run_file::kEvents, run);
   if (fs::is_directory(path / run_file::kDepth)) run.depth = ListDepthFiles(path / run_file::kDepth);
   return run;
+}
+
+std::string DescribeBrokenRun(const RunFolder& run) {
+  if (run.finished) return "";
+  return run.failed.empty() ? "the run did not come to its end" : StrCat("the run failed: ", run.failed);
 }
 
 std::string RunDepthName(int64_t frame) {

@@ -3,7 +3,8 @@
 // there yet only leaves its fields empty.
 //   frames.tum       every placed frame             keyframes.tum   every keyframe
 //   depth/000042.png 16 bit, of keyframe 42; value / depth_scale = depth in the map's units, 0 = unknown
-//   events.jsonl     one line a frame, and one for each loop found or taken back
+//   events.jsonl     one line a frame, one for each loop found or taken back, and for a keyframe that was
+//                    mapped later than its line could wait
 //   summary.json     counts, times, versions        config.toml     the resolved parameters
 //   images/000042.png  the keyframe's picture       surface.ply     the keyframes' depth fused
 #pragma once
@@ -41,6 +42,7 @@ inline constexpr const char* kCamera = "camera";           // of the depth maps:
 inline constexpr const char* kVersion = "version";         // "0.1.0"
 inline constexpr const char* kCommit = "commit";           // short hash
 inline constexpr const char* kFinished = "finished";       // true once the run came to its end
+inline constexpr const char* kFailed = "failed";           // why it did not; absent if nothing failed
 inline constexpr const char* kInput = "input";             // what it was made from
 inline constexpr const char* kInputOptions = "input_options";
 }  // namespace run_key
@@ -82,13 +84,17 @@ struct RunFolder {
   std::optional<double> depth_scale;
   std::optional<Camera> depth_camera;
   std::string version, commit;     // empty: not known
-  bool finished = false;           // false: killed, or still running
+  bool finished = false;           // false: failed, killed, or still running
+  std::string failed;              // why
   std::vector<std::string> notes;  // what was dropped while reading, in words
 };
 
 bool IsRunFolder(const std::filesystem::path& path);
 // Throws InputError for a folder that is no run, and for lines before the last that make no sense.
 RunFolder ReadRunFolder(const std::filesystem::path& path);
+
+// In words, for whoever shows or grades it; empty if it came to its end.
+std::string DescribeBrokenRun(const RunFolder& run);
 
 std::string RunDepthName(int64_t frame);  // "000042.png"
 // A depth map of 16 bits, divided by its scale; 0 = unknown.

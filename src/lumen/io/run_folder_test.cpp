@@ -34,6 +34,8 @@ fs::path WriteWholeRun(const fs::path& folder) {
         "\n"
         R"({"frame":1,"time":0.1,"status":"lost","reason":"dark","keyframe":false})"
         "\n"
+        R"({"event":"mapped","frame":0,"map_ms":31.5})"
+        "\n"
         R"({"event":"something_new"})"
         "\n"
         R"({"event":"loop_removed","from":4,"to":0})"
@@ -72,6 +74,16 @@ TEST(RunFolder, ReadsAWholeRun) {
   const DepthImage depth = LoadScaledDepth(run.depth[0].path, *run.depth_scale);
   EXPECT_FLOAT_EQ(depth(1, 0), 2);
   EXPECT_FLOAT_EQ(depth(0, 0), 0);
+}
+
+TEST(RunFolder, SaysWhyItIsNotWhole) {
+  const TemporaryFolder folder;
+  const fs::path path = WriteWholeRun(folder.Path() / "run");
+  EXPECT_EQ(DescribeBrokenRun(ReadRunFolder(path)), "");
+  Write(path / run_file::kSummary, R"({"finished": false})");
+  EXPECT_EQ(DescribeBrokenRun(ReadRunFolder(path)), "the run did not come to its end");
+  Write(path / run_file::kSummary, R"({"finished": false, "failed": "disk full"})");
+  EXPECT_EQ(DescribeBrokenRun(ReadRunFolder(path)), "the run failed: disk full");
 }
 
 TEST(RunFolder, CutAtAnyByteItStillReads) {

@@ -1,11 +1,25 @@
 #include "lumen/io/run_writer.h"
 
+#include "lumen/base/error.h"
 #include "lumen/base/text.h"
 #include "lumen/io/png.h"
 #include "lumen/io/sequence_folder.h"
 #include "lumen/io/trajectory_file.h"
 
 namespace lumen {
+
+namespace {
+
+void AppendPoses(const std::filesystem::path& path, const Trajectory& poses,
+                 std::unique_ptr<AppendFile>& file) {
+  if (poses.empty()) return;
+  if (file == nullptr) file = std::make_unique<AppendFile>(path);
+  std::string text;
+  for (const TimedPose& pose : poses) text += FormatTumLine(pose);
+  file->Append(text);
+}
+
+}  // namespace
 
 RunWriter::RunWriter(const std::filesystem::path& folder, const std::string& config, const Json& summary)
     : folder_(folder) {
@@ -18,9 +32,19 @@ RunWriter::RunWriter(const std::filesystem::path& folder, const std::string& con
   WriteSummary(summary);
 }
 
-void RunWriter::AppendEvent(const Json& event) { events_->Append(event.Dump() + "\n"); }
+void RunWriter::AppendEvent(const Json& event) { AppendEvents(event.Dump() + "\n"); }
+
+void RunWriter::AppendEvents(const std::string& lines) { events_->Append(lines); }
+
+void RunWriter::AppendTrajectories(const Trajectory& frames, const Trajectory& keyframes) {
+  AppendPoses(folder_ / run_file::kFrames, frames, frames_);
+  AppendPoses(folder_ / run_file::kKeyframes, keyframes, keyframes_);
+}
 
 void RunWriter::WriteTrajectories(const Trajectory& frames, const Trajectory& keyframes) {
+  // They will be other files than those that are open.
+  frames_.reset();
+  keyframes_.reset();
   SaveTrajectory(folder_ / run_file::kFrames, frames);
   SaveTrajectory(folder_ / run_file::kKeyframes, keyframes);
 }
@@ -46,7 +70,14 @@ void RunWriter::WriteImage(int64_t frame, const RgbImage& image) {
 }
 
 void RunWriter::WriteSummary(const Json& summary) {
-  WriteFileAtomically(folder_ / run_file::kSummary, summary.Dump(2) + "\n");
+  const std::filesystem::path path = folder_ / run_file::kSummary;
+  const std::string text = summary.Dump(2) + "\n";
+  try {
+    WriteFileAtomically(path, text);
+  } catch (const OutputError&) {
+    if (!std::filesystem::exists(path)) throw;
+    OverwriteFile(path, text);
+  }
 }
 
 }  // namespace lumen

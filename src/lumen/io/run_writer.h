@@ -15,18 +15,23 @@ class RunWriter {
   RunWriter(const std::filesystem::path& folder, const std::string& config, const Json& summary);
 
   void AppendEvent(const Json& event);
+  void AppendEvents(const std::string& lines);  // whole ones
   void WriteTrajectories(const Trajectory& frames, const Trajectory& keyframes);
+  // What comes after that which is there.
+  void AppendTrajectories(const Trajectory& frames, const Trajectory& keyframes);
   // Sub-maps that were not joined.
   void WriteSubmap(int submap, const Trajectory& frames, const Trajectory& keyframes);
   // Values too deep for 16 bits, and those outside the mask, are 0.
   void WriteDepth(int64_t frame, const DepthImage& depth, const Mask& mask);
   void WriteImage(int64_t frame, const RgbImage& image);
+  // Also on a disk that is full: a summary that says so is the last thing such a run leaves behind.
   void WriteSummary(const Json& summary);
   const std::filesystem::path& Folder() const { return folder_; }
 
  private:
   std::filesystem::path folder_;
   std::unique_ptr<AppendFile> events_;
+  std::unique_ptr<AppendFile> frames_, keyframes_;  // open since they were appended to; not if written anew
 };
 
 }  // namespace lumen

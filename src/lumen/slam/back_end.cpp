@@ -114,6 +114,7 @@ void BackEnd::Publish() {
   std::vector<LoopEvent> events = loops_.TakeEvents();
   const std::lock_guard lock(mutex_);
   snapshot_ = std::move(snapshot);
+  trouble_ = mapper_.Trouble();
   events_.insert(events_.end(), std::make_move_iterator(events.begin()),
                  std::make_move_iterator(events.end()));
 }
@@ -121,6 +122,11 @@ void BackEnd::Publish() {
 std::shared_ptr<const MapSnapshot> BackEnd::Snapshot() const {
   const std::lock_guard lock(mutex_);
   return snapshot_;
+}
+
+MapTrouble BackEnd::Trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
 }
 
 std::vector<LoopEvent> BackEnd::TakeEvents() {

@@ -43,6 +43,7 @@ class BackEnd {
   // May be called from any thread.
   std::shared_ptr<const MapSnapshot> Snapshot() const;
   std::vector<LoopEvent> TakeEvents();
+  MapTrouble Trouble() const;
   std::map<KeyframeId, BagOfWords> Words() const;
   // Keyframes that look like this; most similar first.
   std::vector<PlaceScore> AskPlaces(const BagOfWords& words, size_t most) const;
@@ -57,6 +58,7 @@ class BackEnd {
   mutable std::mutex mutex_;  // guards what is published, and the growth of the place index
   std::shared_ptr<const MapSnapshot> snapshot_;
   std::vector<LoopEvent> events_;
+  MapTrouble trouble_;
 };
 
 }  // namespace lumen

@@ -27,7 +27,7 @@ struct FrameResult {
   double depth_noise = 0;  // as learned so far
   double network_ms = 0;   // of this frame, where they were measured
   double track_ms = 0;
-  double map_ms = 0;
+  double map_ms = 0;  // of a keyframe 0 where it is mapped later, on another thread
 };
 
 class FrontEnd {
@@ -41,8 +41,8 @@ class FrontEnd {
     FrameResult result;
     std::optional<KeyframeRequest> request;
   };
-  // One frame against the map. `make_basis` is called for keyframes only; without room for one in the back
-  // end a keyframe is put off, never the frame.
+  // One frame against the map. `make_basis` is called for keyframes only. `room`: whether the back end can
+  // take a keyframe; if not, one that is wanted is put off till the next frame, and this one is placed only.
   Step Advance(const LiveFrame& live, const MapSnapshot& published, const MakeBasis& make_basis,
                bool room = true);
   // A picture that cannot be used.

@@ -6,12 +6,7 @@ namespace lumen {
 
 Slam::Slam(std::shared_ptr<Priors> priors, std::shared_ptr<const View> view,
            std::shared_ptr<const Vocabulary> vocabulary, const SlamOptions& options)
-    : priors_(std::move(priors)),
-      view_(std::move(view)),
-      options_(options),
-      back_end_(options),
-      front_end_(options, std::move(vocabulary),
-                 [this](const BagOfWords& words, size_t most) { return back_end_.AskPlaces(words, most); }) {}
+    : SlamPipeline(std::move(view), std::move(vocabulary), options), priors_(std::move(priors)) {}
 
 FrameResult Slam::Process(const InputFrame& input) {
   next_index_ = input.index + 1;
@@ -50,19 +45,13 @@ FrameResult Slam::Process(RgbImage image, double time) {
   return Process(InputFrame{next_index_, time, std::move(image)});
 }
 
-void Slam::Refine() {
-  const ScopedTimer timer(times_, "refine");
-  back_end_.Refine();
-}
-
-Trajectory Slam::FramePoses() const {
-  const auto map = Snapshot();
-  return FrameTrajectory(Frames(), *map, LargestSubmap(*map));
-}
-
-Trajectory Slam::KeyframePoses() const {
-  const auto map = Snapshot();
-  return KeyframeTrajectory(*map, LargestSubmap(*map));
+bool Slam::Submit(InputFrame input) {
+  if (Failed()) return false;
+  failure_.Try([&] {
+    const FrameResult result = Process(input);
+    if (listener_.on_frame) listener_.on_frame(result, Frames().back());
+  });
+  return !Failed();
 }
 
 }  // namespace lumen

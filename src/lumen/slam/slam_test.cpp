@@ -4,7 +4,6 @@
 
 #include <cstdio>
 
-#include "lumen/slam/async_slam.h"
 #include "lumen/slam/perfect_video_test.h"
 
 namespace lumen {
@@ -44,32 +43,6 @@ TEST(Slam, TheSameInputGivesTheSameBitsWhateverTheThreads) {
     EXPECT_EQ(once[i].world_from_camera.Translation(), twice[i].world_from_camera.Translation());
     EXPECT_EQ(once[i].world_from_camera.Rotation().coeffs(), twice[i].world_from_camera.Rotation().coeffs());
   }
-}
-
-TEST(Slam, ThreadsChangeTheOrderOfWorkNotItsQuality) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kColon, 60);
-  int64_t last = -1;
-  AsyncSlam slam(video.MakePriors(), video.MakePriors(), video.GetView(), nullptr, {},
-                 [&](const FrameResult& result, const PlacedFrame&) {
-                   EXPECT_EQ(result.index, last + 1);
-                   last = result.index;
-                 });
-  for (int i = 0; i < video.Size(); ++i) ASSERT_TRUE(slam.Submit(video.Frame(i)));
-  slam.Finish();
-  EXPECT_EQ(last, video.Size() - 1);
-  const PerfectVideo::Error error = video.Grade(slam.Frames(), *slam.Snapshot());
-  std::printf("threaded: %.3f %% of the path\n", 100 * error.share);
-  EXPECT_LT(error.share, 0.006);
-  EXPECT_EQ(error.placed, video.Size());
-}
-
-TEST(Slam, AFailureOfAStageComesOutOfFinish) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kColon, 4);
-  AsyncSlam slam(video.MakePriors(), video.MakePriors(), video.GetView(), nullptr, {});
-  slam.Submit(video.Frame(0));
-  slam.Submit({1000, 99, video.Frame(0).image});  // a frame the priors do not know
-  for (int i = 1; i < 4; ++i) slam.Submit(video.Frame(i));
-  EXPECT_ANY_THROW(slam.Finish());
 }
 
 TEST(Slam, HoveringDoesNotGrowTheMap) {

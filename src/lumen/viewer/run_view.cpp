@@ -69,7 +69,7 @@ std::string EncodeMesh(const TriangleMesh& mesh) {
 
 RunView::RunView(const fs::path& folder) : run_(ReadRunFolder(folder)), keyframes_(ListRunKeyframes(run_)) {
   remarks_ = run_.notes;
-  if (!run_.finished) remarks_.emplace_back("the run did not come to its end; this is what there is");
+  if (!run_.finished) remarks_.push_back(DescribeBrokenRun(run_) + "; this is what there is");
   if (!run_.version.empty() && run_.version != Version())
     remarks_.push_back(StrCat("made by Lumen ", run_.version, ", shown by Lumen ", Version()));
   // Files and folders only: a camera cannot be read twice.

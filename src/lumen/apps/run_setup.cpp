@@ -1,0 +1,107 @@
+#include "lumen/apps/run_setup.h"
+
+#include "lumen/apps/model_path.h"
+#include "lumen/base/error.h"
+#include "lumen/base/log.h"
+#include "lumen/base/version.h"
+#include "lumen/io/run_writer.h"
+#include "lumen/network/torch_backend.h"
+#include "lumen/slam/async_slam.h"
+#include "lumen/slam/slam.h"
+
+namespace lumen {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::shared_ptr<const Vocabulary> LoadVocabulary(const fs::path& path, const Model& model) {
+  auto vocabulary = std::make_shared<Vocabulary>(Vocabulary::Load(path));
+  if (vocabulary->Channels() != model.feature.OutputChannels(1))
+    throw InputError(path, "made for another model: its descriptors have another size");
+  const auto made_for = vocabulary->notes.find("model_hash");
+  if (made_for != vocabulary->notes.end() && made_for->second != model.hash)
+    throw InputError(path, "made for another model; lumen vocabulary makes one for this");
+  return vocabulary;
+}
+
+// An earlier map fits only a video of the same camera, seen by the same networks.
+StoredMap LoadEarlierMap(const fs::path& given, const RunSetup& setup) {
+  const fs::path path = fs::is_directory(given) ? given / run_file::kMap : given;
+  StoredMap stored = LoadMap(path);
+  if (stored.model_hash != setup.model.hash) throw InputError(path, "made with another model");
+  const View& view = *stored.map.keyframes.begin()->second.keyframe->frame->view;
+  if (!SameSize(view.mask, setup.view->mask)) throw InputError(path, "made with maps of another size");
+  return stored;
+}
+
+// The fastest kernels of a GPU add in any order: what promises the same bytes every time runs on the CPU.
+std::string ChooseDevice(const RunOptions& options) {
+  if (!options.deterministic || options.device == "cpu") return options.device;
+  if (options.device == "cuda" || MayHaveGpu())
+    LogWarning(
+        "--deterministic: the networks run on the CPU, since a GPU's results do not repeat bit for bit");
+  return "cpu";
+}
+
+std::unique_ptr<SlamPipeline> MakeSlam(const RunOptions& options, const RunSetup& setup) {
+  const auto priors = MakeRunPriors(options, setup);
+  const SlamOptions& slam = options.config.slam;
+  if (options.deterministic) return std::make_unique<Slam>(priors, setup.view, setup.vocabulary, slam);
+  return std::make_unique<AsyncSlam>(priors, MakeRunPriors(options, setup), setup.view, setup.vocabulary,
+                                     slam);
+}
+
+Json DescribeRun(const RunOptions& options, const RunSetup& setup, const fs::path& model,
+                 const fs::path& vocabulary) {
+  Json summary = Json::MakeObject();
+  summary[run_key::kVersion] = Version();
+  summary[run_key::kCommit] = Commit();
+  summary[run_key::kInput] = options.input.string();
+  summary[run_key::kInputOptions] = InputOptionsToJson(options.selection);
+  summary["model"] = model.filename().string();
+  summary["model_hash"] = setup.model.hash;
+  summary["vocabulary"] = vocabulary.filename().string();
+  summary["deterministic"] = options.deterministic;
+  summary[run_key::kDepthScale] = kRunDepthScale;
+  summary[run_key::kCamera] =
+      CameraToJson(Camera(setup.view->camera, setup.view->mask.Width(), setup.view->mask.Height()));
+  summary[run_key::kFinished] = false;
+  return summary;
+}
+
+}  // namespace
+
+std::shared_ptr<Priors> MakeRunPriors(const RunOptions& options, const RunSetup& setup) {
+  return MakePriors(setup.model, setup.stream->GetMask(), {}, ChooseDevice(options));
+}
+
+RunSetup PrepareRun(const RunOptions& options) {
+  RunSetup setup;
+  const auto model_path = FindModel(options.model.empty() ? options.config.model : options.model);
+  if (!model_path) throw InputError("no model found: give --model FILE");
+  setup.model = LoadModel(*model_path);
+  const fs::path vocabulary_path = options.vocabulary.empty()
+                                       ? FindVocabulary(*model_path).value_or(fs::path())
+                                       : fs::path(options.vocabulary);
+  if (!vocabulary_path.empty()) {
+    setup.vocabulary = LoadVocabulary(vocabulary_path, setup.model);
+  } else {
+    LogWarning("no vocabulary beside ", model_path->string(),
+               ": no global loops, and only the last place is searched when lost");
+  }
+  RectifierOptions view = options.config.view;
+  view.width = setup.model.depth.input_width;
+  view.height = setup.model.depth.input_height;
+  setup.stream =
+      std::make_unique<InputStream>(OpenInput(options.input, options.selection), options.input, view);
+  setup.view = MakeView(setup.stream->GetCamera(), setup.stream->GetMask());
+  std::optional<StoredMap> earlier;
+  if (!options.map.empty()) earlier = LoadEarlierMap(options.map, setup);
+  setup.summary = DescribeRun(options, setup, *model_path, vocabulary_path);
+  setup.slam = MakeSlam(options, setup);
+  if (earlier) setup.slam->Restore(earlier->map, earlier->words);
+  return setup;
+}
+
+}  // namespace lumen
