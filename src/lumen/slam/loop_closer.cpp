@@ -287,13 +287,12 @@ bool LoopCloser::Contradicts(Closed& closed, KeyframeId newest) {
 
 void LoopCloser::Audit(KeyframeId newest) {
   for (auto closed = probation_.begin(); closed != probation_.end();) {
-    if (closed->query == newest) {
-      ++closed;
-    } else if (Contradicts(*closed, newest)) {
+    const bool judged = closed->query != newest;
+    if (judged && Contradicts(*closed, newest)) {
       const Closed gone = *closed;
       closed = probation_.erase(closed);
       Remove(gone, StrCat(gone.doubts, " of ", gone.audits, " looks speak against it"));
-    } else if (closed->audits >= options_.probation) {
+    } else if (judged && closed->audits >= options_.probation) {
       closed = probation_.erase(closed);
     } else {
       ++closed;
