@@ -22,6 +22,17 @@ find_path(LUMEN_BOOST_BEAST_INCLUDE boost/beast.hpp)
 
 if(LUMEN_WITH_TORCH)
   find_package(Torch QUIET)
+  # clang 14 cannot read the headers of Torch 1.13 as C++20; others, of either, may.
+  if(Torch_FOUND AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+    try_compile(LUMEN_TORCH_IS_READABLE SOURCE_FROM_CONTENT torch.cpp "#include <torch/torch.h>\n"
+                CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${TORCH_INCLUDE_DIRS}" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+    unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
+    if(NOT LUMEN_TORCH_IS_READABLE)
+      message(STATUS "Lumen: this compiler cannot read Torch's headers as C++20; training and the Torch backend are left out")
+      set(Torch_FOUND FALSE)
+    endif()
+  endif()
 endif()
 
 if(LUMEN_BUILD_TESTS)

@@ -65,8 +65,8 @@ endfunction()
 
 # lumen_test(NAME [THREADED] [HEADERS …] [LONG …] [SWEEPS …] SOURCES … LINK …): a test program whose suites ctest sees
 # one by one; those that take long are named, to be started first. Sanitizers slow a program down by ten and more:
-# suites that sweep through many scenes, where one tells a sanitizer as much (SWEEPS), are left out there; and the
-# thread sanitizer has nothing to say about programs that run in one thread.
+# suites that sweep through many scenes, where one tells a sanitizer as much (SWEEPS, which take long as well), are
+# left out there; and the thread sanitizer has nothing to say about programs that run in one thread.
 set(LUMEN_TEST_TIMEOUT 900)
 if(LUMEN_SANITIZE)
   set(LUMEN_TEST_TIMEOUT 3000)
@@ -88,7 +88,7 @@ function(lumen_test name)
                              LUMEN_BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
   string(REGEX REPLACE "^lumen_(.*)_test$" "\\1" prefix ${name})
-  string(REPLACE ";" "," long "${arg_LONG}")
+  string(REPLACE ";" "," long "${arg_LONG};${arg_SWEEPS}")
   set(left_out "")
   if(LUMEN_SANITIZE)
     string(REPLACE ";" "," left_out "${arg_SWEEPS}")

@@ -240,6 +240,7 @@ TEST(Cli, SimulateFaultsAreOneLineAndLeaveNothing) {
   ExpectFault(simulate + "--anatomy nasl", 2, "did you mean \"nasal\"?", out);
   ExpectFault(simulate + "--subject nasal-9", 2, "nasal-", out);
   ExpectFault(simulate + "--frames 0", 2, "at least one frame", out);
+  ExpectFault(simulate + "--seed -1", 2, "--seed", out);
   ExpectFault(simulate + "--size 3x3", 2, "expected WIDTHxHEIGHT", out);
   ExpectFault(simulate + "--path sideways", 2, "sideways", out);
   ExpectFault(simulate + "--degrade smoke:9", 2, "smoke", out);

@@ -12,20 +12,20 @@ const children = new Set();
 const errors = [];
 let folder = '';
 
-function cleanUp() {
+// However it ends, no program is left running: interrupted, too, where Playwright would end the process by itself.
+process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   if (folder) rmSync(folder, { recursive: true, force: true });
-}
+});
+for (const [signal, number] of [['SIGHUP', 1], ['SIGINT', 2], ['SIGTERM', 15]]) process.on(signal, () => process.exit(128 + number));
 
 function skip(why) {
   console.log(`skipped: ${why}`);
-  cleanUp();
   process.exit(77);
 }
 
 setTimeout(() => {
   console.error(`not done after ${OVERALL_MS / 1000} s`);
-  cleanUp();
   process.exit(1);
 }, OVERALL_MS).unref();
 
@@ -319,6 +319,5 @@ try {
   process.exitCode = 1;
 } finally {
   await Promise.race([browser?.close(), new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
-  cleanUp();
 }
 process.exit(process.exitCode ?? 0);

@@ -147,8 +147,9 @@ Option& Command::Add(const std::string& name, int& value, const std::string& hel
 Option& Command::Add(const std::string& name, int64_t& value, const std::string& help) {
   return state_->AddOne(name, value, help);
 }
+// The parser would take "-1" for the largest number there is.
 Option& Command::Add(const std::string& name, uint64_t& value, const std::string& help) {
-  return state_->AddOne(name, value, help);
+  return state_->AddOne(name, value, help).NotNegative();
 }
 Option& Command::Add(const std::string& name, double& value, const std::string& help) {
   return state_->AddOne(name, value, help);

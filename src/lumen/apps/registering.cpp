@@ -16,6 +16,7 @@
 #include "lumen/io/trajectory_file.h"
 #include "lumen/surface/isosurface.h"
 #include "lumen/surface/mesh_tools.h"
+#include "lumen/surface/registration_judge.h"
 
 namespace lumen {
 

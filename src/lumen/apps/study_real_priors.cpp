@@ -44,7 +44,7 @@ std::vector<SparsePoint> LoadSparseDepth(const fs::path& path) {
 // Distance of a match from the epipolar line of the true motion, in the target's pixels.
 double EpipolarDistance(const PinholeCamera& camera, const Rigid3& target_from_source, const Match& match) {
   const Eigen::Vector3d x = camera.RayAtUnitDepth(match.source.x(), match.source.y());
-  const Eigen::Vector3d t = target_from_source.Translation();
+  const Eigen::Vector3d& t = target_from_source.Translation();
   const Eigen::Vector3d normal = t.cross(target_from_source.Rotation() * x);
   // The line in pixels: nᵀ K⁻¹ u = 0.
   const Eigen::Vector3d line(

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 
@@ -65,14 +66,12 @@ void ProgressBar::Draw() {
 }
 
 std::string FormatDuration(double seconds) {
-  const auto total = static_cast<int64_t>(std::max(0.0, seconds) + 0.5);
+  const auto total = std::llround(std::max(0.0, seconds));
   char buffer[32];
   if (total >= 3600) {
-    std::snprintf(buffer, sizeof(buffer), "%lld:%02lld:%02lld", static_cast<long long>(total / 3600),
-                  static_cast<long long>(total / 60 % 60), static_cast<long long>(total % 60));
+    std::snprintf(buffer, sizeof(buffer), "%lld:%02lld:%02lld", total / 3600, total / 60 % 60, total % 60);
   } else {
-    std::snprintf(buffer, sizeof(buffer), "%lld:%02lld", static_cast<long long>(total / 60),
-                  static_cast<long long>(total % 60));
+    std::snprintf(buffer, sizeof(buffer), "%lld:%02lld", total / 60, total % 60);
   }
   return buffer;
 }

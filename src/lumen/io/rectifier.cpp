@@ -108,8 +108,9 @@ void Rectifier::BuildMap(const Mask& content) {
   for (int v = 0; v < target_.Height(); ++v) {
     for (int u = 0; u < target_.Width(); ++u) {
       for (int s = 0; s < per_side_ * per_side_; ++s) {
-        const double du = (s % per_side_ + 0.5) / per_side_ - 0.5;
-        const double dv = (s / per_side_ + 0.5) / per_side_ - 0.5;
+        const int column = s % per_side_, row = s / per_side_;
+        const double du = (column + 0.5) / per_side_ - 0.5;
+        const double dv = (row + 0.5) / per_side_ - 0.5;
         const auto uv = at(u + du, v + dv);
         Sample sample{-1, -1, 0, 0};
         const bool seen = uv && uv->x() > -0.5 && uv->y() > -0.5 && uv->x() < content.Width() - 0.5 &&

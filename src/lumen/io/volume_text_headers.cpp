@@ -54,10 +54,7 @@ Eigen::Vector3d Vector(const std::string& text, const std::string& name) {
 
 // Row k of the nine numbers is axis k: they become columns.
 Eigen::Matrix3d AxesAsColumns(const std::vector<double>& n) {
-  Eigen::Matrix3d axes;
-  for (int k = 0; k < 3; ++k)
-    for (int i = 0; i < 3; ++i) axes(i, k) = n[static_cast<size_t>(3 * k + i)];
-  return axes;
+  return Eigen::Map<const Eigen::Matrix3d>(n.data());
 }
 
 VoxelType TypeOf(const std::map<std::string, VoxelType>& types, const std::string& text,

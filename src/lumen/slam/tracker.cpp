@@ -132,7 +132,8 @@ std::string FindImageFault(const RgbImage& image, const TrackingOptions& options
       if (high > kLit) ++lit;
     }
   }
-  const double pixels = static_cast<double>((image.Height() + 1) / 2) * ((image.Width() + 1) / 2);
+  const int rows = (image.Height() + 1) / 2, columns = (image.Width() + 1) / 2;
+  const double pixels = static_cast<double>(rows) * columns;
   if (sum / pixels < options.dark_level) return "the picture is dark";
   if (static_cast<double>(saturated) > options.bright_share * static_cast<double>(std::max<int64_t>(1, lit)))
     return "the picture is over-exposed";

@@ -1,14 +1,13 @@
 #include "lumen/surface/surface_registration.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "lumen/base/parallel.h"
 #include "lumen/base/text.h"
 #include "lumen/geometry/alignment.h"
+#include "lumen/surface/registration_judge.h"
 #include "lumen/surface/similarity_icp.h"
 
 namespace lumen {
@@ -38,18 +37,6 @@ void SurfaceRegistrationOptions::Describe(ConfigVisitor& visitor) {
                  .help = "expected change of log scale over the surface's radius; 0: the scale is one"});
 }
 
-std::string Constraint::Words() const {
-  const double slide = translation.squaredNorm(), turn = rotation.squaredNorm(), grow = growth * growth;
-  char text[96];
-  const auto along = [&](const char* verb, Vector3d v) {
-    v.normalize();
-    std::snprintf(text, sizeof(text), "%s (%.2f, %.2f, %.2f)", verb, v.x(), v.y(), v.z());
-    return std::string(text);
-  };
-  if (grow >= slide && grow >= turn) return "growing";
-  return slide >= turn ? along("sliding along", translation) : along("turning about", rotation);
-}
-
 TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface) {
   std::vector<Vector3d> seen_from = SeenFrom(surface);
   for (size_t i = 0; i < surface.vertices.size(); ++i) {
@@ -65,54 +52,6 @@ TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_
       for (size_t i = 0; i < seen_from.size() && attribute.name == kSeenFrom[k]; ++i)
         attribute.values[i] = static_cast<float>(seen_from[i][static_cast<Eigen::Index>(k)]);
   return surface;
-}
-
-std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads) {
-  std::vector<double> residuals(placed.vertices.size());
-  ParallelChunks(static_cast<int64_t>(residuals.size()), 256, threads, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const auto hit =
-          model.FindNearest(placed.vertices[i].cast<double>(), std::numeric_limits<float>::max());
-      residuals[i] = hit ? std::sqrt(hit->cost) : std::numeric_limits<double>::infinity();
-    }
-  });
-  return residuals;
-}
-
-std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,
-                                           const DriftingSimilarity& model_from_surface, double reach) {
-  std::vector<PlacedPoint> placed;
-  Vector3d centre = Vector3d::Zero();
-  for (size_t i = 0; i < surface.Size(); ++i) {
-    placed.push_back(PlacePoint(model_from_surface, surface, i));
-    centre += placed.back().point / static_cast<double>(surface.Size());
-  }
-  const double radius = model_from_surface.AtCentre().Scale() * ComputeRadius(surface);
-  Matrix7d information = Matrix7d::Zero();
-  double weight = 0, squared = 0;
-  for (size_t i = 0; i < surface.Size(); ++i) {
-    const auto& [p, n] = placed[i];
-    const auto hit = model.FindLikeliest(p, n, 0.5 * reach * reach, reach);
-    if (!hit) continue;
-    const Vector3d arm = (p - centre) / radius;
-    Vector7d across;
-    across << n, arm.cross(n), arm.dot(n);
-    information += surface.weights[i] * across * across.transpose();
-    weight += surface.weights[i];
-    squared += surface.weights[i] * std::pow(n.dot(p - hit->point), 2);
-  }
-  std::vector<Constraint> constraints;
-  if (!(weight > 0)) return constraints;
-  const Eigen::SelfAdjointEigenSolver<Matrix7d> solver(information / weight);
-  for (int i = 0; i < 7; ++i) {
-    const Vector7d motion = solver.eigenvectors().col(i);
-    Constraint constraint{motion.head<3>(), motion.segment<3>(3), motion[6]};
-    constraint.visibility = std::sqrt(std::max(0.0, solver.eigenvalues()[i]));
-    constraint.uncertainty =
-        std::sqrt(squared / weight / kIndependentPoints) / std::max(constraint.visibility, 1e-6);
-    constraints.push_back(constraint);
-  }
-  return constraints;
 }
 
 namespace {
@@ -304,42 +243,15 @@ class Registrar {
   double radius_;
 };
 
-struct Residuals {
-  double mean = 0, median = 0, p95 = 0, matched_share = 0;
-};
-
-Residuals MeasureResiduals(const Registrar& registrar, const DriftingSimilarity& model_from_surface,
-                           double match_distance) {
-  Residuals result;
-  std::vector<double> matched;
-  const SurfacePoints& points = registrar.Fine();
-  constexpr double kLeastCosine = 0.5;
-  double share = 0, whole = 0;
-  for (size_t i = 0; i < points.Size(); ++i) {
-    whole += points.weights[i];
-    const auto [point, normal] = PlacePoint(model_from_surface, points, i);
-    const auto hit = registrar.Tree().FindNearest(point, match_distance);
-    if (!hit || hit->normal.dot(normal) <= kLeastCosine) continue;
-    matched.push_back(std::sqrt(hit->cost));
-    share += points.weights[i];
-  }
-  result.matched_share = share / std::max(whole, 1e-12);
-  if (matched.empty()) return result;
-  std::sort(matched.begin(), matched.end());
-  for (const double residual : matched) result.mean += residual / static_cast<double>(matched.size());
-  result.median = matched[matched.size() / 2];
-  result.p95 = matched[matched.size() * 95 / 100];
-  return result;
-}
-
 void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegistration& result) {
-  const Residuals placed = MeasureResiduals(registrar, result.placement, match_distance);
+  const Residuals placed =
+      MeasureResiduals(registrar.Fine(), registrar.Tree(), result.placement, match_distance);
   result.residual_mean = placed.mean;
   result.residual_median = placed.median;
   result.residual_p95 = placed.p95;
   result.matched_share = placed.matched_share;
   result.similarity_residual_mean =
-      MeasureResiduals(registrar, result.model_from_surface, match_distance).mean;
+      MeasureResiduals(registrar.Fine(), registrar.Tree(), result.model_from_surface, match_distance).mean;
 }
 
 // The similarity nearest to the placement, and how far the scale leaves its own.
@@ -360,43 +272,6 @@ void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
   result.model_from_surface = EstimateAlignment(from, to, {}, weights).value_or(result.placement.AtCentre());
   result.least_scale = least / result.model_from_surface.Scale();
   result.most_scale = most / result.model_from_surface.Scale();
-}
-
-// An answer that is hardly better than another is none: how much better it seems hangs on which others were
-// tried. A guess decides between such as a motion that the shape leaves free leads to, and where what matches
-// lies too exactly for an accident.
-// `similar_share`: what of the surface the similarity alone laid onto the model.
-void Judge(const SurfaceRegistrationOptions& options, const Registrar& registrar, bool guessed,
-           double match_distance, double similar_share, SurfaceRegistration& result) {
-  // With its drift taken out more of a surface lies on the model, but also where it does not belong.
-  const bool matched = std::min(similar_share, result.matched_share) >= options.least_matched;
-  constexpr double kExact = 0.2;
-  const bool free =
-      !result.constraints.empty() && result.constraints.front().visibility < options.least_visible;
-  const bool chosen =
-      !result.ambiguous || (guessed && (free || result.residual_mean < kExact * match_distance));
-  result.status =
-      matched && chosen ? SurfaceRegistrationStatus::kRegistered : SurfaceRegistrationStatus::kNotRegistered;
-  if (!matched)
-    result.doubts.push_back(StrCat("only ", std::lround(100 * std::min(similar_share, result.matched_share)),
-                                   " % of the surface lies on the model"));
-  if (result.ambiguous) result.doubts.emplace_back("another place fits nearly as well");
-  // Points that lie anywhere within reach are half of it off on average: a surface that is bent, or
-  // elsewhere.
-  constexpr double kRough = 1.0 / 3;
-  if (matched && result.residual_mean > kRough * match_distance)
-    result.doubts.emplace_back("the surface follows the model only roughly");
-  if (matched) result.discord = registrar.Discord(result.placement);
-  if (result.discord.value_or(0) > match_distance) {
-    char text[96];
-    std::snprintf(text, sizeof(text), "its better and its worse seen halves would lie %.1f mm apart",
-                  *result.discord);
-    result.doubts.emplace_back(text);
-  }
-  for (const Constraint& constraint : result.constraints)
-    if (constraint.visibility < options.least_visible)
-      result.doubts.push_back(constraint.Words() + " is hardly constrained by the shape");
-  result.confident = result.doubts.empty();
 }
 
 SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh& model,
@@ -430,8 +305,10 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   const double reach = 0.06 * radius;
   result.constraints = ComputeConstraints(registrar.Fine(), registrar.Tree(), result.placement, reach);
   const double similar_share =
-      MeasureResiduals(registrar, best.fit.model_from_surface, match_distance).matched_share;
-  Judge(options, registrar, guess.has_value(), match_distance, similar_share, result);
+      MeasureResiduals(registrar.Fine(), registrar.Tree(), best.fit.model_from_surface, match_distance)
+          .matched_share;
+  if (IsMatched(options, similar_share, result)) result.discord = registrar.Discord(result.placement);
+  Judge(options, guess.has_value(), match_distance, similar_share, result);
   return result;
 }
 

@@ -5,11 +5,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lumen/base/config.h"
 #include "lumen/geometry/drifting_similarity.h"
+#include "lumen/surface/constraint.h"
 #include "lumen/surface/global_start.h"
-#include "lumen/surface/triangle_tree.h"
 
 namespace lumen {
 
@@ -30,15 +31,6 @@ enum class SurfaceRegistrationStatus {
   kRegistered,
   kTooSmall,       // one of the two has hardly any triangles, or none with an area
   kNotRegistered,  // too little of the surface lies on the model, or as much does elsewhere
-};
-
-// A motion of the surface: what a millimetre of it (at the surface's own radius, for turns and growth) shows.
-struct Constraint {
-  Eigen::Vector3d translation, rotation;  // of the unit motion, in the model's frame
-  double growth = 0;
-  double visibility = 0;   // root mean square distance across the wall per mm of motion: 0 is free, 1 is best
-  double uncertainty = 0;  // mm, from residual and visibility
-  std::string Words() const;  // "sliding along (0.0, 0.1, 1.0)"
 };
 
 struct SurfaceRegistration {
@@ -71,11 +63,5 @@ SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleM
 
 // The surface where it belongs.
 TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface);
-// Distance of every vertex of a surface that has been placed from the model.
-std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads);
-
-// The seven motions at a solution.
-std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,
-                                           const DriftingSimilarity& model_from_surface, double reach);
 
 }  // namespace lumen

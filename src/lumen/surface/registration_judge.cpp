@@ -1,0 +1,86 @@
+#include "lumen/surface/registration_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "lumen/base/parallel.h"
+#include "lumen/base/text.h"
+#include "lumen/surface/similarity_icp.h"
+
+namespace lumen {
+
+Residuals MeasureResiduals(const SurfacePoints& surface, const TriangleTree& model,
+                           const DriftingSimilarity& model_from_surface, double match_distance) {
+  Residuals result;
+  std::vector<double> matched;
+  constexpr double kLeastCosine = 0.5;
+  double share = 0, whole = 0;
+  for (size_t i = 0; i < surface.Size(); ++i) {
+    whole += surface.weights[i];
+    const auto [point, normal] = PlacePoint(model_from_surface, surface, i);
+    const auto hit = model.FindNearest(point, match_distance);
+    if (!hit || hit->normal.dot(normal) <= kLeastCosine) continue;
+    matched.push_back(std::sqrt(hit->cost));
+    share += surface.weights[i];
+  }
+  result.matched_share = share / std::max(whole, 1e-12);
+  if (matched.empty()) return result;
+  std::sort(matched.begin(), matched.end());
+  for (const double residual : matched) result.mean += residual / static_cast<double>(matched.size());
+  result.median = matched[matched.size() / 2];
+  result.p95 = matched[matched.size() * 95 / 100];
+  return result;
+}
+
+std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads) {
+  std::vector<double> residuals(placed.vertices.size());
+  ParallelChunks(static_cast<int64_t>(residuals.size()), 256, threads, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const auto hit =
+          model.FindNearest(placed.vertices[i].cast<double>(), std::numeric_limits<float>::max());
+      residuals[i] = hit ? std::sqrt(hit->cost) : std::numeric_limits<double>::infinity();
+    }
+  });
+  return residuals;
+}
+
+bool IsMatched(const SurfaceRegistrationOptions& options, double similar_share,
+               const SurfaceRegistration& result) {
+  // With its drift taken out more of a surface lies on the model, but also where it does not belong.
+  return std::min(similar_share, result.matched_share) >= options.least_matched;
+}
+
+void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match_distance,
+           double similar_share, SurfaceRegistration& result) {
+  const bool matched = IsMatched(options, similar_share, result);
+  constexpr double kExact = 0.2;
+  const bool free =
+      !result.constraints.empty() && result.constraints.front().visibility < options.least_visible;
+  const bool chosen =
+      !result.ambiguous || (guessed && (free || result.residual_mean < kExact * match_distance));
+  result.status =
+      matched && chosen ? SurfaceRegistrationStatus::kRegistered : SurfaceRegistrationStatus::kNotRegistered;
+  if (!matched)
+    result.doubts.push_back(StrCat("only ", std::lround(100 * std::min(similar_share, result.matched_share)),
+                                   " % of the surface lies on the model"));
+  if (result.ambiguous) result.doubts.emplace_back("another place fits nearly as well");
+  // Points that lie anywhere within reach are half of it off on average: a surface that is bent, or
+  // elsewhere.
+  constexpr double kRough = 1.0 / 3;
+  if (matched && result.residual_mean > kRough * match_distance)
+    result.doubts.emplace_back("the surface follows the model only roughly");
+  if (result.discord.value_or(0) > match_distance) {
+    char text[96];
+    std::snprintf(text, sizeof(text), "its better and its worse seen halves would lie %.1f mm apart",
+                  *result.discord);
+    result.doubts.emplace_back(text);
+  }
+  for (const Constraint& constraint : result.constraints)
+    if (constraint.visibility < options.least_visible)
+      result.doubts.push_back(constraint.Words() + " is hardly constrained by the shape");
+  result.confident = result.doubts.empty();
+}
+
+}  // namespace lumen

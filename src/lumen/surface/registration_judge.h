@@ -1,0 +1,30 @@
+// Whether a registration's answer is to be believed: what of the surface lies on the model, how exactly, and
+// what speaks against it.
+#pragma once
+
+#include <vector>
+
+#include "lumen/surface/surface_registration.h"
+
+namespace lumen {
+
+// Of the points that lie within the match distance of a wall that faces the same way.
+struct Residuals {
+  double mean = 0, median = 0, p95 = 0, matched_share = 0;
+};
+
+Residuals MeasureResiduals(const SurfacePoints& surface, const TriangleTree& model,
+                           const DriftingSimilarity& model_from_surface, double match_distance);
+// Distance of every vertex of a surface that has been placed from the model.
+std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads);
+
+// `similar_share`: what of the surface the similarity alone laid onto the model.
+bool IsMatched(const SurfaceRegistrationOptions& options, double similar_share,
+               const SurfaceRegistration& result);
+// An answer that is hardly better than another is none: how much better it seems hangs on which others were
+// tried. A guess decides between such as a motion that the shape leaves free leads to, and where what matches
+// lies too exactly for an accident.
+void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match_distance,
+           double similar_share, SurfaceRegistration& result);
+
+}  // namespace lumen
