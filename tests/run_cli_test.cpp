@@ -237,6 +237,20 @@ TEST_F(RunCli, AVideoWithoutAUsableFrameIsSaidInOneLine) {
   EXPECT_NE(result.err.find("no usable frame"), std::string::npos) << result.err;
 }
 
+TEST_F(RunCli, AVocabularyOfAnotherModelIsRefused) {
+  const std::string words = Path("words.safetensors");
+  ASSERT_EQ(RunCommand(StrCat("lumen -q vocabulary ", Path("seq"), " --out ", words)).code, 0);
+  // The hash of the model it was made for, with its first digit changed.
+  std::string bytes = ReadFile(words);
+  const size_t at = bytes.find(Summary("run")["model_hash"].AsString());
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = bytes[at] == '0' ? '1' : '0';
+  WriteFileAtomically(words, bytes);
+  const CommandResult result =
+      RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("words"), " --vocabulary ", words));
+  ExpectOneLine(result, 2, "made for another model");
+}
+
 TEST_F(RunCli, AMaskOfAnotherSizeAndAModelOfAnotherSize) {
   SavePng(Path("mask.png"), Image<uint8_t>(50, 40, 1, 255).View());
   ExpectOneLine(RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("masked-run"), " --mask ",

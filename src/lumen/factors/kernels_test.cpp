@@ -164,7 +164,9 @@ TEST(FactorFmKernel, TunedEqualsPlainWithBothGradientsAndHiddenSamples) {
     Random random(seed);
     PairState state = PerturbState(scene.TruePairState(), 0.03, 0.03, random);
     // Rolled as well: the source's gradient has to turn with it.
-    if (seed == 2) state.target_from_source = Rigid3(ExpSO3({0, 0, 0.6}), Eigen::Vector3d::Zero()) * state.target_from_source;
+    if (seed == 2)
+      state.target_from_source =
+          Rigid3(ExpSO3({0, 0, 0.6}), Eigen::Vector3d::Zero()) * state.target_from_source;
     const SampleRange all{0, scene.samples->Size()};
     HiddenSamples hidden(static_cast<size_t>(scene.samples->Size()));
     for (size_t i = 0; i < hidden.size(); ++i) hidden[i] = random.Uniform(0, 1) < 0.3;

@@ -9,7 +9,6 @@
 
 namespace lumen {
 
-using Eigen::Vector2f;
 using Eigen::Vector3f;
 
 namespace {

@@ -203,7 +203,7 @@ TEST_F(AsyncSlamTest, EveryKeyframeIsToldOfWhenItIsMapped) {
 // A lost camera that would begin a new map waits for room as well, and begins it then.
 TEST_F(AsyncSlamTest, ANewSubMapWaitsForRoomToo) {
   SlamOptions options;
-  options.keyframe.patience = 2;
+  options.keyframe.patience = 0.05;
   FrontEnd front_end(options, nullptr, [](const BagOfWords&, size_t) { return std::vector<PlaceScore>(); });
   BackEnd back_end(options);
   const PerfectVideo video = PerfectVideo::OfSubject(0, 320);

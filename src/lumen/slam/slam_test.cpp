@@ -131,6 +131,84 @@ TEST(Slam, ANewPlaceStartsASubMapThatIsJoinedWhenTheyMeet) {
   EXPECT_LT(error.share, 0.006);
 }
 
+// Two videos of which the second's frames are numbered from a thousand on.
+class PriorsOfTwo : public Priors {
+ public:
+  static constexpr int64_t kSecond = 1000;
+  PriorsOfTwo(const PerfectVideo& first, const PerfectVideo& second)
+      : first_(first.MakePriors()), second_(second.MakePriors()) {}
+  FeaturePyramid ComputeFeatures(const InputFrame& frame) override {
+    return Of(frame).ComputeFeatures(Own(frame));
+  }
+  Image<float> ComputeAverageDepth(const InputFrame& frame) override {
+    return Of(frame).ComputeAverageDepth(Own(frame));
+  }
+  DepthBasis ComputeDepthBasis(const InputFrame& frame) override {
+    return Of(frame).ComputeDepthBasis(Own(frame));
+  }
+
+ private:
+  Priors& Of(const InputFrame& frame) { return frame.index < kSecond ? *first_ : *second_; }
+  static InputFrame Own(InputFrame frame) {
+    frame.index %= kSecond;
+    return frame;
+  }
+  std::shared_ptr<Priors> first_, second_;
+};
+
+TEST(Slam, AnotherVideoCutInIsNoticedAndNeverJoined) {
+  const PerfectVideo first = PerfectVideo::OfSubject(kNasal, 320);
+  const PerfectVideo second = PerfectVideo::OfSubject(kNasal + 1, 320);
+  Slam slam(std::make_shared<PriorsOfTwo>(first, second), first.GetView(), first.MakeVocabulary());
+  double time = 0;
+  const auto show = [&](const PerfectVideo& video, int from, int to) {
+    std::vector<bool> placed_in_first;
+    for (int i = from; i < to; ++i) {
+      InputFrame frame = video.Frame(i);
+      if (&video == &second) frame.index += PriorsOfTwo::kSecond;
+      frame.time = time += 1.0 / 30;
+      const FrameResult result = slam.Process(frame);
+      placed_in_first.push_back(result.track.Placed() && result.submap == 0);
+    }
+    return placed_in_first;
+  };
+  const auto count = [](const std::vector<bool>& placed, size_t first_frames) {
+    return std::count(placed.begin() + static_cast<int64_t>(first_frames), placed.end(), true);
+  };
+  EXPECT_EQ(count(show(first, 0, 40), 0), 40);
+  EXPECT_EQ(count(show(second, 100, 160), 2), 0) << "lost from the third frame on, then a map of its own";
+  EXPECT_EQ(count(show(first, 40, 80), 2), 38) << "found again by the third frame";
+  for (const LoopEvent& event : slam.TakeLoopEvents()) EXPECT_NE(event.kind, LoopEventKind::kJoined);
+  const auto map = slam.Snapshot();
+  for (const auto& [id, keyframe] : map->keyframes)
+    EXPECT_EQ(keyframe.submap != 0, keyframe.keyframe->frame->index >= PriorsOfTwo::kSecond);
+}
+
+TEST(Slam, AFalseLoopAtTheEndGoesInTheRefinement) {
+  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
+  Slam slam(video.MakePriors(), video.GetView(), video.MakeVocabulary());
+  for (int i = 0; i < 120; ++i) slam.Process(video.Frame(155 - i));
+  const double before = video.Grade(slam).rmse;
+  const auto map = slam.Snapshot();
+  const KeyframeId last = map->keyframes.rbegin()->first;
+  PairEvidence evidence;
+  evidence.verified = true;
+  evidence.goal = {Rigid3::Exp((Vector6d() << 0.05, 0, 0.1, 0, 0.1, 0).finished()),
+                   map->keyframes.at(last).state.log_scale, map->keyframes.at(0).state.log_scale};
+  slam.GetBackEnd().InjectLoop(last, 0, evidence);
+  const double bent = video.Grade(slam).rmse;
+  slam.TakeLoopEvents();
+  slam.Refine();
+  int removed = 0;
+  for (const LoopEvent& event : slam.TakeLoopEvents())
+    removed += event.kind == LoopEventKind::kRemoved && event.query == last && event.reference == 0 ? 1 : 0;
+  std::printf("false loop at the end: %.4f mm, bent %.4f, refined %.4f\n", before, bent,
+              video.Grade(slam).rmse);
+  EXPECT_GT(bent, 5 * before);
+  EXPECT_EQ(removed, 1);
+  EXPECT_LT(video.Grade(slam).rmse, 1.2 * before + 0.02);
+}
+
 TEST(Slam, AFalseLoopDoesNotStick) {
   // Outwards, looking inwards all the while: what the last keyframes see, the first cannot.
   const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);

@@ -9,7 +9,6 @@
 namespace lumen {
 
 using Eigen::Vector3f;
-using Eigen::Vector3i;
 
 TriangleMesh ExtractIsosurface(const Volume& volume, double threshold) {
   const auto level = static_cast<float>(threshold);
