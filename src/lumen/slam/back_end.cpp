@@ -91,14 +91,23 @@ bool BackEnd::Improve() {
 }
 
 void BackEnd::Refine() {
+  constexpr size_t kAtATime = 16;  // loops whose ways back are kept until they have proved themselves
   if (mapper_.Size() == 0) return;
-  mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
+  const auto settle = [&] {
+    mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
+  };
+  const auto audit = [&] {
+    settle();
+    if (loops_.AuditByNeighbours() > 0) settle();
+  };
+  audit();
   // Loops that only the finished map can show.
   const auto finished = mapper_.MakeSnapshot();
-  for (const auto& [id, keyframe] : finished->keyframes) loops_.Search(id);
-  mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
-  if (loops_.AuditByNeighbours() > 0)
-    mapper_.Settle(options_.mapping.refine_updates, options_.mapping.refine_settled);
+  for (const auto& [id, keyframe] : finished->keyframes) {
+    loops_.Search(id);
+    if (loops_.Unproved() >= kAtATime) audit();
+  }
+  audit();
   quiet_ = true;
   Publish();
 }

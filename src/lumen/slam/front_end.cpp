@@ -201,13 +201,16 @@ KeyframeRequest FrontEnd::MakeRequest(const LiveFrame& live, const MapSnapshot& 
 }
 
 bool FrontEnd::IsOutOfPatience(const FrameResult& result) {
-  constexpr int kLeastFrames = 3;  // however slowly they come
+  constexpr int kLeastFrames = 3;                // however slowly they come
+  constexpr double kLongest = 0.2;               // seconds a single frame counts, after whatever pause
+  constexpr double kNominalInterval = 1.0 / 30;  // where the clock does not tell
   if (result.blank) {
     last_lost_.reset();
     return false;
   }
   ++lost_frames_;
-  if (last_lost_) lost_seconds_ += result.time - *last_lost_;
+  const double since = last_lost_ ? result.time - *last_lost_ : 0;
+  lost_seconds_ += since > 0 ? std::min(since, kLongest) : kNominalInterval;
   last_lost_ = result.time;
   return lost_frames_ >= kLeastFrames && lost_seconds_ >= options_.keyframe.patience;
 }
@@ -229,7 +232,8 @@ KeyframeVerdict FrontEnd::Judge(const LiveFrame& live, const MapSnapshot& map, b
       live, map, covering,
       result.track.world_from_camera.Inverse() * map.keyframes.at(covering).state.world_from_camera);
   const KeyframeVerdict other = DecideKeyframe(again, options_.keyframe, {.revisiting = true});
-  if (other.decision != KeyframeDecision::kContinue) return room ? verdict : put_off;
+  const bool serves = other.decision == KeyframeDecision::kContinue && again.status != TrackStatus::kWeak;
+  if (!serves) return room ? verdict : put_off;
   if (result.track.status == TrackStatus::kRelocalised) again.status = result.track.status;
   result.track = again;
   return other;
@@ -245,6 +249,7 @@ void FrontEnd::Refer(KeyframeId reference) {
 FrontEnd::Step FrontEnd::Lose(Step step) {
   lost_ = reference_ >= 0;
   habits_.NoteFrame(false);
+  habits_.NoteContrast(step.result.contrast);  // else a lens that got dirty would stay blank for ever
   Record(step.result, -1, {}, 0);
   return step;
 }

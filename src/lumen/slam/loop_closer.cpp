@@ -106,6 +106,14 @@ bool LoopCloser::IsRedundant(KeyframeId query, KeyframeId candidate) const {
   return false;
 }
 
+// What was just taken out would be verified again in the same way.
+bool LoopCloser::IsRefuted(KeyframeId query, KeyframeId candidate) const {
+  return std::any_of(refuted_.begin(), refuted_.end(), [&](const LoopPair& loop) {
+    return std::abs(loop.query - query) < options_.spacing &&
+           std::abs(loop.reference - candidate) < options_.redundant_range;
+  });
+}
+
 std::vector<LoopCloser::Candidate> LoopCloser::FindGlobalCandidates(KeyframeId query,
                                                                     const PairEvidence& base) {
   double base_similarity = 0;
@@ -122,7 +130,7 @@ std::vector<LoopCloser::Candidate> LoopCloser::FindGlobalCandidates(KeyframeId q
     if (!mapper_.Contains(place.id) || place.id == query || mapper_.Connected(query, place.id)) continue;
     const bool elsewhere = mapper_.At(place.id).submap != mapper_.At(query).submap;
     if (!elsewhere && std::abs(place.id - query) < options_.global_gap) continue;
-    if (IsRedundant(query, place.id)) continue;
+    if (IsRedundant(query, place.id) || IsRefuted(query, place.id)) continue;
     ++examined;
     const PairEvidence evidence =
         verifier_.Examine(mapper_.Side(query), mapper_.Side(place.id), SeedOf(query, place.id));
@@ -157,7 +165,8 @@ bool LoopCloser::IsSupported(KeyframeId query, const Candidate& candidate) {
 void LoopCloser::SearchGlobal(KeyframeId query, const PairEvidence& base) {
   if (index_.Words(query).empty()) return;
   std::vector<KeyframeId> kept;
-  for (const Candidate& candidate : FindGlobalCandidates(query, base)) {
+  for (Candidate& candidate : FindGlobalCandidates(query, base)) {
+    candidate.evidence.goal = InPresentUnit(candidate.evidence.goal, mapper_.At(candidate.id).state);
     const bool redundant = std::any_of(kept.begin(), kept.end(), [&](KeyframeId id) {
       return std::abs(id - candidate.id) < options_.redundant_range;
     });
@@ -204,16 +213,15 @@ KeyframeId LoopCloser::FindSeenAgain(const LoopPair& loop, const LoopSide& witne
   return seen;
 }
 
-// A doubt if the loop's own matches no longer agree with its pose, and one if the witness, which by the map
-// looks at the loop's other end, does not recognise it.
-void LoopCloser::Examine(Probation& probation, KeyframeId witness) {
-  const LoopPair& loop = probation.loop;
-  ++probation.audits;
-  const double agreement = verifier_.Agreement(mapper_.Side(loop.query), mapper_.Side(loop.reference),
-                                               SeedOf(loop.query, loop.reference));
-  if (agreement < options_.min_agreement) ++probation.doubts;
+bool LoopCloser::AgreesWithMap(const LoopPair& loop) const {
+  return verifier_.Agreement(mapper_.Side(loop.query), mapper_.Side(loop.reference),
+                             SeedOf(loop.query, loop.reference)) >= options_.min_agreement;
+}
+
+// A doubt if the witness, which by the map looks at the loop's other end, does not recognise it.
+void LoopCloser::Ask(Probation& probation, KeyframeId witness) const {
   const LoopSide side = mapper_.Side(witness);
-  const KeyframeId seen = FindSeenAgain(loop, side);
+  const KeyframeId seen = FindSeenAgain(probation.loop, side);
   if (seen < 0) return;
   const double recognised = verifier_.Agreement(side, mapper_.Side(seen), SeedOf(witness, seen));
   ++(recognised < options_.min_agreement ? probation.doubts : probation.supports);
@@ -239,7 +247,9 @@ void LoopCloser::Audit(KeyframeId newest) {
   for (const LoopPair& loop : OnProbation()) {
     Probation* probation = Find(loop);
     if (probation == nullptr || loop.query == newest) continue;  // it may have gone with another
-    Examine(*probation, newest);
+    ++probation->audits;
+    if (!AgreesWithMap(loop)) ++probation->doubts;
+    Ask(*probation, newest);
     if (IsContradicted(*probation)) {
       Remove(*probation);
     } else if (probation->audits >= options_.probation) {
@@ -252,23 +262,28 @@ void LoopCloser::Audit(KeyframeId newest) {
 int LoopCloser::AuditByNeighbours() {
   int removed = 0;
   for (const LoopPair& loop : OnProbation()) {
+    Probation* probation = Find(loop);
+    if (probation == nullptr) continue;  // it has gone with another
+    ++probation->audits;
+    // The map has settled with the loop in it: if its own matches do not agree now, that alone is enough.
+    if (!AgreesWithMap(loop)) probation->doubts += kDoubtsAllowed;
     for (KeyframeId id = loop.query - kAbout; id <= loop.query + kAbout; ++id) {
-      Probation* probation = Find(loop);
-      if (probation == nullptr) break;
       if (id == loop.query || !mapper_.Contains(id)) continue;
-      if (mapper_.At(id).submap != mapper_.At(loop.query).submap) continue;
-      Examine(*probation, id);
-      if (!IsContradicted(*probation)) continue;
-      Remove(*probation);
-      ++removed;
+      if (mapper_.At(id).submap == mapper_.At(loop.query).submap) Ask(*probation, id);
     }
+    if (!IsContradicted(*probation)) continue;
+    Remove(*probation);
+    ++removed;
   }
+  for (const Probation& proved : probation_) changes_.Forget(proved.loop);
+  probation_.clear();
   return removed;
 }
 
 void LoopCloser::Remove(Probation probation) {
   const std::string reason = StrCat(probation.doubts, " of ", probation.audits, " looks speak against it");
   const std::vector<MapEdge> gone = changes_.TakeOut(probation.loop);
+  refuted_.push_back(probation.loop);
   for (const MapEdge& edge : gone) {
     const bool is_the_loop = &edge == &gone.front();
     events_.push_back({LoopEventKind::kRemoved,

@@ -37,9 +37,10 @@ class LoopCloser {
   void Search(KeyframeId query);
   // Looks again at the loops on probation, in the light of this new keyframe.
   void Audit(KeyframeId newest);
-  // Looks at every loop on probation in the light of the keyframes about it, when no new ones will come.
-  // Returns how many were taken out.
+  // Decides about every loop on probation by the keyframes about it, when no new ones will come and the map
+  // has settled. Returns how many were taken out.
   int AuditByNeighbours();
+  size_t Unproved() const { return probation_.size(); }
   // Closes a loop as given, right or wrong: for experiments and tests.
   void Close(KeyframeId query, KeyframeId reference, const PairEvidence& evidence, double similarity);
 
@@ -62,13 +63,16 @@ class LoopCloser {
   void SearchLocal(KeyframeId query, const PairEvidence& base, KeyframeId neighbour);
   void SearchGlobal(KeyframeId query, const PairEvidence& base);
   bool IsRedundant(KeyframeId query, KeyframeId candidate) const;
+  bool IsRefuted(KeyframeId query, KeyframeId candidate) const;
   std::vector<Candidate> FindGlobalCandidates(KeyframeId query, const PairEvidence& base);
   // Whether the candidate's neighbours put the query in the same place.
   bool IsSupported(KeyframeId query, const Candidate& candidate);
   Rigid3 WorldFromQuery(KeyframeId reference, const RelativePoseScaleGoal& goal) const;
   double SimilarityOf(KeyframeId a, KeyframeId b) const;
-  // What was seen later speaks for or against a loop.
-  void Examine(Probation& probation, KeyframeId witness);
+  // Whether the loop's own matches agree with the map as it is.
+  bool AgreesWithMap(const LoopPair& loop) const;
+  // What another keyframe sees speaks for or against a loop.
+  void Ask(Probation& probation, KeyframeId witness) const;
   static bool IsContradicted(const Probation& probation);
   // A keyframe about the loop's other end that by the map should look like the witness; -1 if there is none.
   KeyframeId FindSeenAgain(const LoopPair& loop, const LoopSide& witness) const;
@@ -85,6 +89,7 @@ class LoopCloser {
   LoopVerifier verifier_;
   PlaceIndex index_;
   std::vector<Probation> probation_;
+  std::vector<LoopPair> refuted_;  // loops that were taken out
   std::vector<LoopEvent> events_;
 };
 

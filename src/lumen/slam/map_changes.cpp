@@ -32,9 +32,23 @@ bool Bridges(KeyframeId a, KeyframeId b, const std::set<KeyframeId>& part) {
   return part.contains(a) != part.contains(b);
 }
 
+// What has gone to another map since does not move with this one.
+void Keep(const std::set<KeyframeId>& part, std::map<KeyframeId, KeyframeState>& moves) {
+  std::erase_if(moves, [&](const auto& move) { return !part.contains(move.first); });
+}
+
 std::set<KeyframeId> AsSet(const std::vector<KeyframeId>& ids) { return {ids.begin(), ids.end()}; }
 
 }  // namespace
+
+RelativePoseScaleGoal InPresentUnit(RelativePoseScaleGoal goal, const KeyframeState& reference) {
+  const double growth = reference.log_scale - goal.target_log_scale;
+  goal.target_from_source = {goal.target_from_source.Rotation(),
+                             std::exp(growth) * goal.target_from_source.Translation()};
+  goal.source_log_scale += growth;
+  goal.target_log_scale += growth;
+  return goal;
+}
 
 bool MapChanges::Agrees(const LoopPair& loop, const RelativePoseScaleGoal& goal) const {
   const MapKeyframe& reference = mapper_.At(loop.reference);
@@ -45,9 +59,10 @@ bool MapChanges::Agrees(const LoopPair& loop, const RelativePoseScaleGoal& goal)
          std::abs(goal.source_log_scale - query.log_scale) < kAgreeing;
 }
 
-ClosedLoop MapChanges::Close(const LoopPair& loop, const RelativePoseScaleGoal& goal) {
+ClosedLoop MapChanges::Close(const LoopPair& loop, const RelativePoseScaleGoal& measured) {
   if (mapper_.Connected(loop.query, loop.reference))
     return {LoopClosing::kRefused, "the two are connected already"};
+  const RelativePoseScaleGoal goal = InPresentUnit(measured, mapper_.At(loop.reference).state);
   if (mapper_.At(loop.query).submap != mapper_.At(loop.reference).submap) return Join(loop, goal);
   if (Agrees(loop, goal)) return Commit(LoopClosing::kConnected, {}, {loop});
   return Balance(loop, goal);
@@ -109,18 +124,21 @@ ClosedLoop MapChanges::Commit(LoopClosing how, MapChange change, WayBack way) {
 }
 
 // Ways back lie in the map as it was: what a change does to the map it does to them. As a whole they follow
-// the first keyframe that moves; what moves differently does so in its own frame.
+// the first keyframe of theirs in it; what moves differently does so in its own frame.
 SmootherSummary MapChanges::Apply(const MapChange& change) {
+  std::set<int> changed;
+  for (const auto& [id, state] : change.moves) changed.insert(mapper_.At(id).submap);
   for (WayBack& way : ways_back_) {
     std::optional<Sim3> whole;
     for (auto& [id, before] : way.before) {
+      if (!changed.contains(mapper_.At(id).submap)) continue;
       const auto found = change.moves.find(id);
-      if (found == change.moves.end()) continue;
       const KeyframeState& from = mapper_.At(id).state;
-      const Sim3 to = PlaceOf(found->second);
+      const KeyframeState& moved = found == change.moves.end() ? from : found->second;
+      const Sim3 to = PlaceOf(moved);
       if (!whole) whole = to * PlaceOf(from).Inverse();
       const Sim3 rest = (*whole * PlaceOf(from)).Inverse() * to;
-      before = At(*whole * PlaceOf(before) * rest, before.code + found->second.code - from.code);
+      before = At(*whole * PlaceOf(before) * rest, before.code + moved.code - from.code);
     }
   }
   return mapper_.Apply(change);
@@ -157,7 +175,7 @@ void MapChanges::Unbalance(const WayBack& way) {
   if (!way.before.empty()) {
     const std::set<KeyframeId> part = AsSet(mapper_.KeyframesOf(submap));
     change.moves = way.before;
-    std::erase_if(change.moves, [&](const auto& move) { return !part.contains(move.first); });
+    Keep(part, change.moves);
     Follow(part, change.moves);
     // The map stays where it is held.
     const KeyframeId anchor = mapper_.AnchorOf(submap);
@@ -198,6 +216,7 @@ std::vector<MapEdge> MapChanges::Part(const WayBack& way) {
       gone.push_back({edge.second, edge.first, edge.kind});
   }
   change.moves = back.before;
+  Keep(side, change.moves);
   Follow(side, change.moves);
   NameParts(submap, change);
   Apply(change);
@@ -220,15 +239,24 @@ std::set<KeyframeId> MapChanges::JoinedSide(const WayBack& way) const {
   std::map<KeyframeId, bool> is_joined;  // by origin
   for (const auto& [id, before] : way.before) is_joined[origins.at(id)] = true;
   for (const KeyframeId origin : way.joined_to) is_joined.emplace(origin, false);
-  for (bool more = true; more;) {
-    more = false;
-    for (const MapEdge& edge : mapper_.Edges()) {
-      const KeyframeId a = origins.at(edge.first);
-      const KeyframeId b = origins.at(edge.second);
-      if (is_joined.contains(a) == is_joined.contains(b)) continue;
-      is_joined.contains(a) ? is_joined.emplace(b, is_joined.at(a)) : is_joined.emplace(a, is_joined.at(b));
-      more = true;
-    }
+  const auto spread = [&](KeyframeId first, KeyframeId second) {
+    const KeyframeId a = origins.at(first);
+    const KeyframeId b = origins.at(second);
+    if (is_joined.contains(a) == is_joined.contains(b)) return false;
+    is_joined.contains(a) ? is_joined.emplace(b, is_joined.at(a)) : is_joined.emplace(a, is_joined.at(b));
+    return true;
+  };
+  const auto spread_by_joins = [&] {
+    return std::any_of(ways_back_.begin(), ways_back_.end(), [&](const WayBack& other) {
+      return other.joined && spread(other.loop.query, other.loop.reference);
+    });
+  };
+  const std::vector<MapEdge> edges = mapper_.Edges();
+  const auto spread_by_edges = [&] {
+    return std::any_of(edges.begin(), edges.end(),
+                       [&](const MapEdge& edge) { return spread(edge.first, edge.second); });
+  };
+  while (spread_by_joins() || spread_by_edges()) {
   }
   std::set<KeyframeId> side;
   for (const KeyframeId id : mapper_.KeyframesOf(mapper_.At(way.loop.query).submap)) {

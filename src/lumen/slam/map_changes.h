@@ -15,6 +15,10 @@ struct LoopPair {
   friend bool operator==(const LoopPair&, const LoopPair&) = default;
 };
 
+// The goal in the unit that the reference has now; another loop may have changed it since the goal was
+// measured.
+RelativePoseScaleGoal InPresentUnit(RelativePoseScaleGoal goal, const KeyframeState& reference);
+
 enum class LoopClosing { kConnected, kBalanced, kJoined, kRefused };
 
 struct ClosedLoop {
@@ -27,7 +31,7 @@ class MapChanges {
  public:
   MapChanges(const PoseScaleOptions& options, Mapper& mapper) : options_(options), mapper_(mapper) {}
 
-  ClosedLoop Close(const LoopPair& loop, const RelativePoseScaleGoal& goal);
+  ClosedLoop Close(const LoopPair& loop, const RelativePoseScaleGoal& measured);
   // Undoes a loop closed here and not forgotten; a map that was joined by it is one of its own again. Returns
   // all loops that went, for those that bridge the cut go with it.
   std::vector<MapEdge> TakeOut(const LoopPair& loop);

@@ -230,6 +230,57 @@ TEST_F(MapChangesTest, AThirdMapGoesWithTheOneItWasJoinedBy) {
   EXPECT_EQ(EdgesBetweenSubmaps(), 0);
 }
 
+TEST_F(MapChangesTest, AThirdMapDoesSoEvenIfAnotherLoopLeadsToTheOther) {
+  const KeyframeId a = Build(0, Frames(0, 5));
+  const KeyframeId b = Build(1, Frames(140, 5));
+  const KeyframeId c = Build(2, Frames(160, 5));
+  const LoopPair wrong{b, a + 2};
+  ASSERT_EQ(changes_.Close(wrong, Goal(wrong, Off(), a + 3)).how, LoopClosing::kJoined);
+  const LoopPair right{c, b + 4};
+  ASSERT_EQ(changes_.Close(right, Goal(right)).how, LoopClosing::kJoined);
+  const LoopPair agreeing{c + 1, a};
+  ASSERT_EQ(changes_.Close(agreeing, PresentGoal(agreeing)).how, LoopClosing::kConnected);
+  EXPECT_EQ(changes_.TakeOut(wrong).size(), 2U);
+  EXPECT_EQ(mapper_.KeyframesOf(0).size(), 5U);
+  EXPECT_EQ(mapper_.At(c).submap, mapper_.At(b).submap);
+  EXPECT_LT(ErrorOf(mapper_.At(b).submap), kRight);
+}
+
+TEST_F(MapChangesTest, WhatHasLeftTheMapSinceStaysWhereItIs) {
+  const KeyframeId a = Build(0, Frames(0, 5));
+  const KeyframeId b = Build(1, Frames(140, 5));
+  const KeyframeId c = Build(2, Frames(160, 5));
+  const LoopPair first{c, b + 4};
+  ASSERT_EQ(changes_.Close(first, Goal(first)).how, LoopClosing::kJoined);
+  const LoopPair second{c + 2, a + 2};
+  ASSERT_EQ(changes_.Close(second, Goal(second, Off(), a + 3)).how, LoopClosing::kJoined);
+  changes_.TakeOut(first);  // the second map is one of its own again, and grows
+  const int part = mapper_.At(b).submap;
+  ASSERT_NE(part, mapper_.At(a).submap);
+  AddAfter(b + 4, 158);
+  const Rigid3 before = mapper_.At(b + 2).state.world_from_camera;
+  changes_.TakeOut(second);
+  EXPECT_EQ(mapper_.KeyframesOf(part).size(), 6U);
+  EXPECT_LT((before.Inverse() * mapper_.At(b + 2).state.world_from_camera).Log().norm(), 0.1);
+  EXPECT_LT(ErrorOf(part), kRight);
+  EXPECT_LT(ErrorOf(mapper_.At(c).submap), kRight);
+  EXPECT_LT(ErrorOf(mapper_.At(a).submap), kRight);
+}
+
+TEST_F(MapChangesTest, AGoalMeasuredBeforeItsMapChangedItsUnitStillHolds) {
+  const KeyframeId a = Build(0, Frames(0, 5));
+  const KeyframeId b = Build(1, Frames(20, 5));
+  const KeyframeId c = Build(2, Frames(40, 5));
+  const LoopPair loop{b, a + 4};
+  const RelativePoseScaleGoal goal = Goal(loop);
+  const LoopPair earlier{a, c};
+  ASSERT_EQ(changes_.Close(earlier, Goal(earlier)).how, LoopClosing::kJoined);
+  ASSERT_EQ(changes_.Close(loop, goal).how, LoopClosing::kJoined);
+  std::printf("three maps of other units in one: %.4f mm\n", ErrorOf(mapper_.At(a).submap));
+  EXPECT_EQ(mapper_.KeyframesOf(mapper_.At(a).submap).size(), 15U);
+  EXPECT_LT(ErrorOf(mapper_.At(a).submap), 3 * kRight);
+}
+
 TEST_F(MapChangesTest, ALoopThatBentBothGoesWithTheCutAndItsBendToo) {
   const KeyframeId a = Build(0, Frames(0, 6));
   const KeyframeId b = Build(1, Frames(150, 6));

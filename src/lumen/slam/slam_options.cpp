@@ -89,7 +89,7 @@ void KeyframeOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 1, .help = "share of the usual contrast that makes a picture usable"});
   visitor.Field("noise_ratio", noise_ratio,
                 {.min = 0, .max = 100, .help = "bound on a match's depth, in the spread the video shows"});
-  visitor.Field("least_noise", least_noise, {.min = 0, .max = 1, .help = "the least such bound"});
+  visitor.Field("least_noise", least_noise, {.min = 1e-3, .max = 1, .help = "the least such bound"});
   visitor.Field("most_noise", most_noise, {.min = 0, .max = 1, .help = "and the largest"});
 }
 

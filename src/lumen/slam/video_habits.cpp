@@ -36,7 +36,8 @@ double DescriptorContrast(const Image<float>& descriptors, const Mask& mask) {
 }
 
 void VideoHabits::NoteDepthSpread(double spread) {
-  const double seen = std::clamp(options_.noise_ratio * spread, options_.least_noise, options_.most_noise);
+  const double seen = std::clamp(options_.noise_ratio * spread, options_.least_noise,
+                                 std::max(options_.least_noise, options_.most_noise));
   depth_noise_ *= std::pow(seen / depth_noise_, 1 / kNoiseMemory);
 }
 
@@ -51,7 +52,8 @@ void VideoHabits::NoteFrame(bool is_keyframe) {
 }
 
 double VideoHabits::Crowding() const {
-  return std::clamp((rate_ - options_.calm_rate) / (options_.crowded_rate - options_.calm_rate), 0.0, 1.0);
+  const double range = std::max(1e-6, options_.crowded_rate - options_.calm_rate);
+  return std::clamp((rate_ - options_.calm_rate) / range, 0.0, 1.0);
 }
 
 }  // namespace lumen
