@@ -131,6 +131,8 @@ std::vector<KeyframeId> FrontEnd::ChooseConnections(const LiveFrame& live, const
                                                     const TrackResult& tracked) {
   std::vector<KeyframeId> chosen;
   const int submap = map.keyframes.at(tracked.reference).submap;
+  PairRegistrationOptions matching = options_.tracking.matching;
+  matching.depth_noise = habits_.DepthNoise();  // as for the reference, with whose matches these are compared
   int tries = 0;
   for (auto id = visited_.rbegin(); id != visited_.rend(); ++id) {
     if (static_cast<int>(chosen.size()) + 1 >= options_.keyframe.max_connections) break;
@@ -143,7 +145,7 @@ std::vector<KeyframeId> FrontEnd::ChooseConnections(const LiveFrame& live, const
         ComputeDepth(keyframe.keyframe->depth, keyframe.state.log_scale, keyframe.state.code);
     const PairRegistration matched =
         RegisterPair({keyframe.keyframe->frame.get(), depth}, {live.frame.get(), live.average_depth},
-                     options_.tracking.matching, static_cast<uint64_t>(*id) + 1);
+                     matching, static_cast<uint64_t>(*id) + 1);
     if (matched.InlierRatio() >= options_.keyframe.connection_inlier_ratio * tracked.InlierRatio())
       chosen.push_back(*id);
   }
