@@ -40,10 +40,10 @@ if(LUMEN_BUILD_TESTS)
   lumen_precompiled(lumen_test_headers HEADERS <gtest/gtest.h> LINK GTest::gtest lumen_test_flags)
 endif()
 
-# lumen_room(NAME [THREADED] SOURCES … [TESTS …] [ROOMS …] [LINK …] [LINK_PRIVATE …] [TEST_ROOMS …] [TEST_LINK …] [TEST_LONG …] [TEST_SWEEPS …])
+# lumen_room(NAME [THREADED] SOURCES … [TESTS …] [ROOMS …] [LINK …] [LINK_PRIVATE …] [TEST_ROOMS …] [TEST_LINK …] [TEST_LONG …] [TEST_SWEEPS …] [TEST_ONE_THREAD …])
 # ROOMS are the rooms this one may enter: the link list is the layer table.
 function(lumen_room name)
-  cmake_parse_arguments(arg "THREADED" "" "SOURCES;TESTS;ROOMS;LINK;LINK_PRIVATE;TEST_ROOMS;TEST_LINK;TEST_LONG;TEST_SWEEPS" ${ARGN})
+  cmake_parse_arguments(arg "THREADED" "" "SOURCES;TESTS;ROOMS;LINK;LINK_PRIVATE;TEST_ROOMS;TEST_LINK;TEST_LONG;TEST_SWEEPS;TEST_ONE_THREAD" ${ARGN})
   add_library(lumen_${name} STATIC ${arg_SOURCES})
   add_library(Lumen::${name} ALIAS lumen_${name})
   set_target_properties(lumen_${name} PROPERTIES EXPORT_NAME ${name})
@@ -59,20 +59,21 @@ function(lumen_room name)
     if(arg_THREADED)
       set(threaded THREADED)
     endif()
-    lumen_test(lumen_${name}_test ${threaded} SOURCES ${arg_TESTS} LINK Lumen::${name} ${arg_TEST_ROOMS} ${arg_TEST_LINK} LONG ${arg_TEST_LONG} SWEEPS ${arg_TEST_SWEEPS})
+    lumen_test(lumen_${name}_test ${threaded} SOURCES ${arg_TESTS} LINK Lumen::${name} ${arg_TEST_ROOMS} ${arg_TEST_LINK} LONG ${arg_TEST_LONG} SWEEPS ${arg_TEST_SWEEPS} ONE_THREAD ${arg_TEST_ONE_THREAD})
   endif()
 endfunction()
 
-# lumen_test(NAME [THREADED] [HEADERS …] [LONG …] [SWEEPS …] SOURCES … LINK …): a test program whose suites ctest sees
-# one by one; those that take long are named, to be started first. Sanitizers slow a program down by ten and more:
-# suites that sweep through many scenes, where one tells a sanitizer as much (SWEEPS, which take long as well), are
-# left out there; and the thread sanitizer has nothing to say about programs that run in one thread.
+# lumen_test(NAME [THREADED] [HEADERS …] [LONG …] [SWEEPS …] [ONE_THREAD …] SOURCES … LINK …): a test program whose
+# suites ctest sees one by one; those that take long are named, to be started first. Sanitizers slow a program down by
+# ten and more: suites that sweep through many scenes, where one tells a sanitizer as much (SWEEPS, which take long as
+# well), are left out there; and the thread sanitizer has nothing to say about programs that run in one thread, nor
+# about those suites of a THREADED one that meet no threads its other suites, or its rooms' own, do not meet (ONE_THREAD).
 set(LUMEN_TEST_TIMEOUT 900)
 if(LUMEN_SANITIZE)
   set(LUMEN_TEST_TIMEOUT 3000)
 endif()
 function(lumen_test name)
-  cmake_parse_arguments(arg "THREADED" "HEADERS" "SOURCES;LINK;LONG;SWEEPS" ${ARGN})
+  cmake_parse_arguments(arg "THREADED" "HEADERS" "SOURCES;LINK;LONG;SWEEPS;ONE_THREAD" ${ARGN})
   if(LUMEN_SANITIZE MATCHES thread AND NOT arg_THREADED)
     return()
   endif()
@@ -91,8 +92,12 @@ function(lumen_test name)
   string(REPLACE ";" "," long "${arg_LONG};${arg_SWEEPS}")
   set(left_out "")
   if(LUMEN_SANITIZE)
-    string(REPLACE ";" "," left_out "${arg_SWEEPS}")
+    set(left_out ${arg_SWEEPS})
   endif()
+  if(LUMEN_SANITIZE MATCHES thread)
+    list(APPEND left_out ${arg_ONE_THREAD})
+  endif()
+  string(REPLACE ";" "," left_out "${left_out}")
   add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}> -DPREFIX=${prefix} -DLONG=${long} -DLEFT_OUT=${left_out}
             -DTIMEOUT=${LUMEN_TEST_TIMEOUT} -DOUTPUT=${list} -P ${CMAKE_SOURCE_DIR}/cmake/DiscoverSuites.cmake)

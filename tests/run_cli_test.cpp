@@ -75,6 +75,9 @@ class RunCli : public ::testing::Test {
 
 TemporaryFolder* RunCli::folder_ = nullptr;
 
+// Runs as they are by default: reading, tracking, mapping and writing each in a thread of their own.
+class RunThreadsCli : public RunCli {};
+
 TEST_F(RunCli, LeavesEverythingItPromises) {
   for (const char* name : {"frames.tum", "keyframes.tum", "events.jsonl", "summary.json", "config.toml",
                            "map.h5", "surface.ply"})
@@ -162,7 +165,7 @@ TEST_F(RunCli, AFullDiskEndsWithThreeAndKeepsWhatThereIs) {
 }
 
 // Here it is the first keyframe's picture that outgrows the limit, long before the video ends.
-TEST_F(RunCli, AFullDiskStopsARunInItsMiddleAndTheSummarySaysWhy) {
+TEST_F(RunThreadsCli, AFullDiskStopsARunInItsMiddleAndTheSummarySaysWhy) {
   const CommandResult result =
       RunCommand(StrCat("( ulimit -f 24; lumen -q run ", Path("seq"), " --out ", Path("choked"),
                         " --device cpu --realtime --fps 5 --no-surface )"));
@@ -176,7 +179,7 @@ TEST_F(RunCli, AFullDiskStopsARunInItsMiddleAndTheSummarySaysWhy) {
   EXPECT_LT(run.summary.At("dropped").AsInteger(), kFrames / 2) << "what nobody takes any more is not late";
 }
 
-TEST_F(RunCli, ThreadsTellHowLongEachKeyframeTook) {
+TEST_F(RunThreadsCli, TellHowLongEachKeyframeTook) {
   ASSERT_EQ(RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("threads"),
                               " --device cpu --no-surface"))
                 .code,
@@ -198,7 +201,7 @@ TEST_F(RunCli, ThreadsTellHowLongEachKeyframeTook) {
   for (const auto& [frame, ms] : map_ms) EXPECT_GT(ms, 0) << "keyframe " << frame;
 }
 
-TEST_F(RunCli, ControlCFinishesTheWritesAndEndsWith130) {
+TEST_F(RunThreadsCli, ControlCFinishesTheWritesAndEndsWith130) {
   const CommandResult result = RunAndStop("stopped", "kill -INT $p");
   EXPECT_EQ(result.code, 130) << result.err;
   const Json grades = Grade("stopped", "seq");
@@ -207,13 +210,13 @@ TEST_F(RunCli, ControlCFinishesTheWritesAndEndsWith130) {
 }
 
 // A terminal and a program that passes signals on may both deliver one key press.
-TEST_F(RunCli, OneInterruptThatArrivesTwiceIsOne) {
+TEST_F(RunThreadsCli, OneInterruptThatArrivesTwiceIsOne) {
   const CommandResult result = RunAndStop("twice", "kill -INT $p; sleep 0.05; kill -INT $p");
   EXPECT_EQ(result.code, 130) << result.err;
   EXPECT_TRUE(fs::exists(fs::path(Path("twice")) / "map.h5"));
 }
 
-TEST_F(RunCli, AKilledRunCanBeGraded) {
+TEST_F(RunThreadsCli, AKilledRunCanBeGraded) {
   const CommandResult result = RunAndStop("killed", "kill -KILL $p");
   EXPECT_NE(result.code, 0);
   ASSERT_TRUE(fs::exists(fs::path(Path("killed")) / "summary.json"));

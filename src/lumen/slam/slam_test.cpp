@@ -26,7 +26,7 @@ TEST(Slam, PerfectPriorsGiveANearlyPerfectPath) {
   }
 }
 
-TEST(Slam, TheSameInputGivesTheSameBitsWhateverTheThreads) {
+TEST(SlamThreads, TheSameInputGivesTheSameBitsWhateverTheirNumber) {
   const PerfectVideo video = PerfectVideo::OfSubject(kColon, 40);
   const auto run = [&](int threads) {
     SlamOptions options;
