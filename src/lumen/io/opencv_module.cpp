@@ -116,10 +116,16 @@ class VideoSource : public FrameSource {
   explicit VideoSource(const std::filesystem::path& path) : path_(path) {
     SilenceOpenCv();
     const bool camera = StartsWith(path.string(), "/dev/video");
-    try {
-      camera ? capture_.open(path.string(), cv::CAP_V4L2) : capture_.open(path.string());
-    } catch (const cv::Exception&) {
-      // handled below: not opened
+    // Readers of files alone: left to choose, OpenCV asks every camera on the bus about a broken file.
+    const std::vector<int> readers =
+        camera ? std::vector<int>{cv::CAP_V4L2}
+               : std::vector<int>{cv::CAP_FFMPEG, cv::CAP_GSTREAMER, cv::CAP_OPENCV_MJPEG};
+    for (size_t i = 0; i < readers.size() && !capture_.isOpened(); ++i) {
+      try {
+        capture_.open(path.string(), readers[i]);
+      } catch (const cv::Exception&) {
+        // handled below: not opened
+      }
     }
     if (!capture_.isOpened())
       throw InputError(path, camera ? "no camera answers here" : "cannot be decoded as a video");
