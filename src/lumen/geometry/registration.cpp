@@ -8,6 +8,7 @@
 #include "lumen/base/error.h"
 #include "lumen/geometry/alignment.h"
 #include "lumen/geometry/clique.h"
+#include "lumen/geometry/voting.h"
 
 namespace lumen {
 
@@ -22,34 +23,37 @@ struct PairMeasurement {
   double bound = 0;
 };
 
-// Pairs (i, i + stride) around the ring for a few strides spread over the set, so that a pair's points
+// Visits pairs (i, i + stride) around the ring for a few strides spread over the set, so that a pair's points
 // are not neighbours in whatever order the correspondences came.
-std::vector<PairMeasurement> MakePairs(const Points& a, const Points& b, const std::vector<double>& bounds,
-                                       int strides) {
-  const int n = static_cast<int>(a.size());
-  std::vector<PairMeasurement> pairs;
+template <typename Visit>
+void ForEachPair(int n, int strides, const Visit& visit) {
   const int count = std::clamp(strides, 1, (n - 1) / 2 + (n == 2 ? 1 : 0));
   for (int k = 1; k <= count; ++k) {
     // Distinct as k runs from 1 to count, between 1 and n/2.
     const int stride = std::max(k, static_cast<int>(static_cast<int64_t>(k) * (n / 2) / (count + 1)));
-    for (int i = 0; i < n; ++i) {
-      const int j = (i + stride) % n;
-      pairs.push_back({i, j, a[j] - a[i], b[j] - b[i], bounds[i] + bounds[j]});
-    }
+    for (int i = 0; i < n; ++i) visit(i, i + stride < n ? i + stride : i + stride - n);
   }
+}
+
+std::vector<PairMeasurement> MakePairs(const Points& a, const Points& b, const std::vector<double>& bounds,
+                                       int strides) {
+  std::vector<PairMeasurement> pairs;
+  ForEachPair(static_cast<int>(a.size()), strides, [&](int i, int j) {
+    pairs.push_back({i, j, a[j] - a[i], b[j] - b[i], bounds[i] + bounds[j]});
+  });
   return pairs;
 }
 
-double EstimateScale(const std::vector<PairMeasurement>& pairs) {
+double EstimateScale(const Points& a, const Points& b, const std::vector<double>& bounds, int strides) {
   std::vector<double> ratios;
-  std::vector<double> bounds;
-  for (const PairMeasurement& pair : pairs) {
-    const double length = pair.a.norm();
-    if (length < 1e-12) continue;
-    ratios.push_back(pair.b.norm() / length);
-    bounds.push_back(pair.bound / length);
-  }
-  return ratios.empty() ? 0.0 : EstimateByVoting(ratios, bounds).value;
+  std::vector<double> ratio_bounds;
+  ForEachPair(static_cast<int>(a.size()), strides, [&](int i, int j) {
+    const double length = (a[j] - a[i]).norm();
+    if (length < 1e-12) return;
+    ratios.push_back((b[j] - b[i]).norm() / length);
+    ratio_bounds.push_back((bounds[i] + bounds[j]) / length);
+  });
+  return ratios.empty() ? 0.0 : EstimateByVoting(ratios, ratio_bounds).value;
 }
 
 void KeepPairsOfScale(double scale, std::vector<PairMeasurement>& pairs) {
@@ -220,7 +224,7 @@ RegistrationResult EstimateRegistration(const Points& a, const Points& b,
 
   double scale = 1;
   if (options.estimate_scale) {
-    scale = EstimateScale(MakePairs(a, b, noise_bounds, options.scale_strides));
+    scale = EstimateScale(a, b, noise_bounds, options.scale_strides);
     if (!(scale > 0) || !std::isfinite(scale)) return result;
   }
   std::vector<int> selected(a.size());
@@ -248,50 +252,6 @@ RegistrationResult EstimateRegistration(const Points& a, const Points& b,
   const bool enough = static_cast<int>(result.inliers.size()) >= options.min_inliers;
   result.status = enough ? RegistrationStatus::kOk : RegistrationStatus::kTooFewInliers;
   return result;
-}
-
-Vote EstimateByVoting(const std::vector<double>& values, const std::vector<double>& bounds) {
-  LUMEN_CHECK(values.size() == bounds.size());
-  // Every value votes for the interval it can explain; sweep the interval ends in order and keep the
-  // running sums of those who currently agree.
-  struct End {
-    double at;
-    int index;
-    bool opens;
-  };
-  std::vector<End> ends;
-  ends.reserve(2 * values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    ends.push_back({values[i] - bounds[i], static_cast<int>(i), true});
-    ends.push_back({values[i] + bounds[i], static_cast<int>(i), false});
-  }
-  std::sort(ends.begin(), ends.end(), [](const End& x, const End& y) { return x.at < y.at; });
-  double weight = 0;    // Σ w, w = 1/bound²
-  double weighted = 0;  // Σ w v
-  double squares = 0;   // Σ w v²
-  int agreeing = 0;
-  Vote best;
-  double best_cost = std::numeric_limits<double>::infinity();
-  for (const End& end : ends) {
-    const double sign = end.opens ? 1.0 : -1.0;
-    const double w = sign / (bounds[end.index] * bounds[end.index]);
-    const double v = values[end.index];
-    weight += w;
-    weighted += w * v;
-    squares += w * v * v;
-    agreeing += end.opens ? 1 : -1;
-    if (agreeing == 0) weight = weighted = squares = 0;  // nothing is left: drop the rounding too
-    if (agreeing < 1) continue;
-    const double mean = weighted / weight;
-    const double cost = squares - weighted * mean + static_cast<double>(values.size()) - agreeing;
-    if (cost < best_cost) {
-      best_cost = cost;
-      best.value = mean;
-    }
-  }
-  for (size_t i = 0; i < values.size(); ++i)
-    best.agrees.push_back(std::abs(values[i] - best.value) <= bounds[i]);
-  return best;
 }
 
 }  // namespace lumen

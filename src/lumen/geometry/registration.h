@@ -51,12 +51,4 @@ RegistrationResult EstimateRegistration(const std::vector<Eigen::Vector3d>& a,
                                         const std::vector<double>& noise_bounds,
                                         const RegistrationOptions& options = {});
 
-// One-dimensional truncated least squares, solved exactly: the value that minimises
-// Σ min((x − values_i)² / bounds_i², 1), and who agrees with it.
-struct Vote {
-  double value = 0;
-  std::vector<char> agrees;
-};
-Vote EstimateByVoting(const std::vector<double>& values, const std::vector<double>& bounds);
-
 }  // namespace lumen

@@ -56,32 +56,6 @@ TEST(Registration, EveryStatusIsReached) {
   EXPECT_EQ(EstimateRegistration(good.a, good.b, good.bounds).status, RegistrationStatus::kOk);
 }
 
-TEST(Voting, FindsTheDenseValueAmongSpreadOnes) {
-  const Vote vote = EstimateByVoting({1.0, 5.0, 1.1, 9.0, 0.9, -4.0}, std::vector<double>(6, 0.2));
-  EXPECT_NEAR(vote.value, 1.0, 1e-9);
-  EXPECT_EQ(vote.agrees, (std::vector<char>{1, 0, 1, 0, 1, 0}));
-}
-
-TEST(Voting, EqualsExhaustiveSearch) {
-  Random random(3);
-  for (int trial = 0; trial < 50; ++trial) {
-    std::vector<double> values, bounds;
-    for (int i = 0; i < 12; ++i) {
-      values.push_back(random.Uniform(0, 3));
-      bounds.push_back(random.Uniform(0.1, 0.6));
-    }
-    const auto cost = [&](double x) {
-      double sum = 0;
-      for (size_t i = 0; i < values.size(); ++i)
-        sum += std::min(std::pow((x - values[i]) / bounds[i], 2), 1.0);
-      return sum;
-    };
-    double best = 1e9;
-    for (double x = -0.5; x < 3.5; x += 1e-4) best = std::min(best, cost(x));
-    EXPECT_LE(cost(EstimateByVoting(values, bounds).value), best + 1e-3);
-  }
-}
-
 TEST(Clique, PlantedCliqueIsFound) {
   Random random(4);
   ConsistencyGraph graph(200);
