@@ -25,15 +25,12 @@ Eigen::Vector2i NearestPixel(const Eigen::Vector2d& x) {
 
 }  // namespace
 
-PairRegistration MatchPair(const DepthFrame& source, const DepthFrame& target, const MatchOptions& options,
-                           uint64_t seed) {
-  LUMEN_CHECK(source.frame != nullptr && target.frame != nullptr);
-  const View& source_view = *source.frame->view;
-  const DescriptorIndex source_index(source.frame->features.descriptors, source_view.mask);
-  const DescriptorIndex target_index(target.frame->features.descriptors, target.frame->view->mask);
-  const auto keypoints = SampleKeypoints(source_view.eroded_mask, options.keypoints, seed);
-  const MatchSet matched = MatchDescriptors({source.frame->features.descriptors, &source_index}, keypoints,
-                                            {target.frame->features.descriptors, &target_index}, options);
+DescriptorIndex MakeDescriptorIndex(const Frame& frame) {
+  return {frame.features.descriptors, frame.view->mask};
+}
+
+PairRegistration RegisterMatches(const DepthFrame& source, const DepthFrame& target, const MatchSet& matched,
+                                 const PairRegistrationOptions& options) {
   PairRegistration result;
   result.keypoints = matched.candidates;
   for (const Match& match : matched.matches) {
@@ -42,12 +39,6 @@ PairRegistration MatchPair(const DepthFrame& source, const DepthFrame& target, c
     if (source.depth(match.source.x(), match.source.y()) > 0 && target.depth(at.x(), at.y()) > 0)
       result.consistent.push_back(match);
   }
-  return result;
-}
-
-PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target,
-                              const PairRegistrationOptions& options, uint64_t seed) {
-  PairRegistration result = MatchPair(source, target, options.matching, seed);
   const PinholeCamera& source_camera = source.frame->view->camera;
   const PinholeCamera& target_camera = target.frame->view->camera;
   std::vector<Eigen::Vector3d> source_points, target_points;
@@ -71,6 +62,18 @@ PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target
   for (const int i : registration.inliers)
     result.inliers.push_back(result.consistent[static_cast<size_t>(i)]);
   return result;
+}
+
+PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target,
+                              const PairRegistrationOptions& options, uint64_t seed) {
+  LUMEN_CHECK(source.frame != nullptr && target.frame != nullptr);
+  const DescriptorIndex source_index = MakeDescriptorIndex(*source.frame);
+  const DescriptorIndex target_index = MakeDescriptorIndex(*target.frame);
+  const auto keypoints = SampleKeypoints(source.frame->view->eroded_mask, options.matching.keypoints, seed);
+  const MatchSet matched =
+      MatchDescriptors({source.frame->features.descriptors, &source_index}, keypoints,
+                       {target.frame->features.descriptors, &target_index}, options.matching);
+  return RegisterMatches(source, target, matched, options);
 }
 
 }  // namespace lumen

@@ -26,11 +26,13 @@ struct DepthFrame {
   ImageView<const float> depth;
 };
 
+DescriptorIndex MakeDescriptorIndex(const Frame& frame);
+
 struct PairRegistration {
   RegistrationStatus status = RegistrationStatus::kTooFewPoints;
   Sim3 target_from_source;        // from the source's unit to the target's
   int keypoints = 0;              // tried
-  std::vector<Match> consistent;  // those that passed the cycle check
+  std::vector<Match> consistent;  // those that passed the cycle check and have a depth
   std::vector<Match> inliers;     // those that also agree in space; none where the registration failed
 
   bool Ok() const { return status == RegistrationStatus::kOk; }
@@ -48,11 +50,10 @@ struct PairRegistration {
   }
 };
 
-// The matches alone: those that pass the cycle check and have a depth on both sides. The seed chooses the
-// keypoints.
-PairRegistration MatchPair(const DepthFrame& source, const DepthFrame& target, const MatchOptions& options,
-                           uint64_t seed);
-// The matches and the transform they agree on.
+// The transform on which matches agree that have a depth on both sides.
+PairRegistration RegisterMatches(const DepthFrame& source, const DepthFrame& target, const MatchSet& matched,
+                                 const PairRegistrationOptions& options);
+// The matches and the transform they agree on. The seed chooses the keypoints.
 PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target,
                               const PairRegistrationOptions& options, uint64_t seed);
 

@@ -10,6 +10,7 @@
 #include "lumen/factors/pair_alignment.h"
 #include "lumen/factors/pair_registration.h"
 #include "lumen/factors/relative_pose_scale_factor.h"
+#include "lumen/loop/keyframe_look.h"
 #include "lumen/scene/map.h"
 
 namespace lumen {
@@ -43,29 +44,36 @@ struct PairEvidence {
   Overlap overlap;
   double feature_error = 0;
   RelativePoseScaleGoal goal;  // reference_from_query as verified, and both scales
+  // All that passed the cycle check; none where nobody looked. Hold whatever becomes of the states.
+  std::shared_ptr<const MatchSet> matches;
 
   // Whether it is nearly as good as the pair it is compared with.
   bool Rivals(const PairEvidence& base, double ratio) const;
 };
 
+// May be asked from several threads.
 class LoopVerifier {
  public:
-  explicit LoopVerifier(const LoopVerifierOptions& options) : options_(options) {}
+  explicit LoopVerifier(const LoopVerifierOptions& options) : options_(options), looks_(options.samples) {}
   // Source is the query, target the reference. The seed chooses the keypoints.
   PairEvidence Examine(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
-  // The share of keypoints that have a cycle-checked match which the states' poses explain within a few
-  // pixels, at their depths.
-  double Agreement(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
+  // The matches by which Agreement judges; they do not depend on the states.
+  MatchSet Match(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
 
  private:
-  PairRegistration Register(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
-
-  std::shared_ptr<const KeyframeSamples> SamplesOf(const std::shared_ptr<const Keyframe>& keyframe) const;
+  using Pixels = std::vector<Eigen::Vector2i>;
+  MatchSet MatchAt(const Pixels& keypoints, const LoopSide& query, const LoopSide& reference) const;
+  MatchSet MatchUnlessHopeless(const LoopSide& query, const LoopSide& reference, uint64_t seed) const;
+  PairAlignmentResult Align(const LoopSide& query, const LoopSide& reference,
+                            const PairRegistration& registered) const;
 
   LoopVerifierOptions options_;
-  // A query is held against several candidates: its samples are kept until the next one.
-  mutable std::shared_ptr<const KeyframeSamples> samples_;
+  mutable KeyframeLooks looks_;
 };
+
+// The share of keypoints that have a match which the states' poses explain within a few pixels, at their
+// depths.
+double Agreement(const LoopSide& query, const LoopSide& reference, const MatchSet& matched);
 
 DepthImage ComputeDepth(const LoopSide& side);
 

@@ -37,7 +37,7 @@ KeyframeId ParentIn(const MapSnapshot& map, KeyframeId id) {
 BackEnd::BackEnd(const SlamOptions& options)
     : options_(options),
       mapper_(options.mapping, options.threads),
-      loops_(options.loop, mapper_),
+      loops_(options.loop, mapper_, options.threads),
       snapshot_(std::make_shared<MapSnapshot>()) {}
 
 void BackEnd::Add(const KeyframeRequest& request) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lumen/base/error.h"
+#include "lumen/base/parallel.h"
 #include "lumen/base/text.h"
+#include "lumen/slam/graph_distance.h"
 #include "lumen/slam/tracker.h"
 
 namespace lumen {
@@ -15,25 +16,61 @@ constexpr double kSupportDistance = 0.3;  // in mean depths
 constexpr double kSupportAngle = 0.3;     // radians
 constexpr double kSeenAgain = 0.6;        // overlap at which a place has to be recognised
 constexpr int kDoubtsAllowed = 3;
-constexpr KeyframeId kAbout = 5;  // keyframes before and after one that see its place
+constexpr int kAboutHops = 2;      // edges within which a keyframe's place is seen
+constexpr size_t kMostAbout = 10;  // keyframes about a place that are asked
+constexpr size_t kSupportsAsked = 3;
+constexpr double kForeseen =
+    1.5;  // by how much the map may misjudge overlap and flow of keyframes close in time
 
 }  // namespace
 
 std::string ToString(LoopEventKind kind) {
-  switch (kind) {
-    case LoopEventKind::kClosed:
-      return "closed";
-    case LoopEventKind::kRejected:
-      return "rejected";
-    case LoopEventKind::kRemoved:
-      return "removed";
-    case LoopEventKind::kJoined:
-      return "joined";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"closed", "rejected", "removed", "joined"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
-void LoopCloser::AddWords(KeyframeId id, BagOfWords words) { index_.Add(id, std::move(words)); }
+void LoopCloser::AddWords(KeyframeId id, BagOfWords words) {
+  index_.Add(id, std::move(words));
+  order_.insert(std::upper_bound(order_.begin(), order_.end(), id), id);
+}
+
+std::vector<KeyframeId> LoopCloser::Before(KeyframeId id, int count) const {
+  std::vector<KeyframeId> before;
+  for (auto at = std::lower_bound(order_.begin(), order_.end(), id);
+       at != order_.begin() && std::ssize(before) < count;) {
+    if (mapper_.Contains(*--at)) before.push_back(*at);
+  }
+  return before;
+}
+
+std::vector<KeyframeId> LoopCloser::After(KeyframeId id, int count) const {
+  std::vector<KeyframeId> after;
+  for (auto at = std::upper_bound(order_.begin(), order_.end(), id);
+       at != order_.end() && std::ssize(after) < count; ++at) {
+    if (mapper_.Contains(*at)) after.push_back(*at);
+  }
+  return after;
+}
+
+std::set<KeyframeId> LoopCloser::JustNow(KeyframeId id) const {
+  std::set<KeyframeId> near{id};
+  for (const KeyframeId other : Before(id, options_.global_gap - 1)) near.insert(other);
+  for (const KeyframeId other : After(id, options_.global_gap - 1)) near.insert(other);
+  return near;
+}
+
+std::vector<KeyframeId> LoopCloser::About(KeyframeId id) const {
+  const auto proved = [&](KeyframeId a, KeyframeId b) {
+    return std::none_of(probation_.begin(), probation_.end(), [&](const Probation& probation) {
+      return probation.loop == LoopPair{a, b} || probation.loop == LoopPair{b, a};
+    });
+  };
+  std::vector<KeyframeId> about;
+  for (const Reached& reached : FindWithin(mapper_, id, kAboutHops, proved)) {
+    if (about.size() <= kMostAbout) about.push_back(reached.id);
+  }
+  return about;
+}
 
 double LoopCloser::SimilarityOf(KeyframeId a, KeyframeId b) const {
   return Similarity(index_.Words(a), index_.Words(b));
@@ -43,142 +80,177 @@ Rigid3 LoopCloser::WorldFromQuery(KeyframeId reference, const RelativePoseScaleG
   return mapper_.At(reference).state.world_from_camera * goal.target_from_source;
 }
 
-void LoopCloser::Search(KeyframeId query) {
-  if (!options_.local && !options_.global) return;
-  // The pair all others are compared with: the query and its closest connection.
-  KeyframeId closest = -1;
+LoopCloser::Query LoopCloser::MakeQuery(KeyframeId id) const {
+  Query query{.id = id, .just_now = JustNow(id)};
   double best = 0;
-  for (const KeyframeId id : mapper_.Neighbours(query)) {
-    const double distance = PoseDistance(mapper_.At(id), mapper_.At(query).state.world_from_camera);
-    if (closest < 0 || distance < best) {
-      closest = id;
-      best = distance;
-    }
+  for (const KeyframeId other : mapper_.Neighbours(id)) {
+    const double distance = PoseDistance(mapper_.At(other), mapper_.At(id).state.world_from_camera);
+    if (query.closest >= 0 && distance >= best) continue;
+    query.closest = other;
+    best = distance;
   }
-  if (closest < 0) {  // the first keyframe of a sub-map has nothing to compare with but the fixed bounds
-    if (options_.global) SearchGlobal(query, {});
-    return;
-  }
-  const bool worth_a_look =
-      mapper_.Size() > static_cast<size_t>(std::min(options_.local_gap, options_.global_gap));
-  if (!worth_a_look) return;
-  const PairEvidence base =
-      verifier_.Examine(mapper_.Side(query), mapper_.Side(closest), SeedOf(query, closest));
-  if (options_.local && base.verified) SearchLocal(query, base, closest);
-  if (options_.global) SearchGlobal(query, base);
+  return query;
 }
 
-void LoopCloser::SearchLocal(KeyframeId query, const PairEvidence& base, KeyframeId neighbour) {
-  const Rigid3& pose = mapper_.At(query).state.world_from_camera;
-  const double reach = options_.local_distance_ratio * PoseDistance(mapper_.At(neighbour), pose);
-  const double base_similarity = SimilarityOf(query, neighbour);
-  std::optional<Candidate> best;
-  for (KeyframeId id = query - options_.local_gap - 1; id >= query - options_.local_window; --id) {
-    if (!mapper_.Contains(id) || mapper_.Connected(query, id)) continue;
-    if (mapper_.At(id).submap != mapper_.At(query).submap) continue;
-    if (PoseDistance(mapper_.At(id), pose) > reach) continue;
-    const double similarity = SimilarityOf(query, id);
-    if (similarity < options_.metric_ratio * base_similarity) continue;
-    const PairEvidence evidence = verifier_.Examine(mapper_.Side(query), mapper_.Side(id), SeedOf(query, id));
-    if (!evidence.Rivals(base, options_.metric_ratio)) continue;
-    if (evidence.overlap.flow > base.overlap.flow / options_.metric_ratio) continue;
-    if (!best || evidence.inlier_ratio * evidence.overlap.Product() >
-                     best->evidence.inlier_ratio * best->evidence.overlap.Product())
-      best = Candidate{id, similarity, evidence};
+const PairEvidence& LoopCloser::Base(Query& query) const {
+  if (!query.base) {
+    // The first keyframe of a sub-map has nothing to compare with but the fixed bounds.
+    query.base = query.closest < 0 ? PairEvidence{}
+                                   : verifier_.Examine(mapper_.Side(query.id), mapper_.Side(query.closest),
+                                                       SeedOf(query.id, query.closest));
   }
-  if (!best) return;
-  mapper_.Connect(query, best->id, EdgeKind::kLocalLoop);
-  events_.push_back(
-      {LoopEventKind::kClosed, EdgeKind::kLocalLoop, query, best->id, best->similarity, best->evidence, ""});
+  return *query.base;
 }
 
-// A neighbour of a keyframe that is linked already has little to add, and so has the next keyframe on a way
-// that was just linked to that place.
-bool LoopCloser::IsRedundant(KeyframeId query, KeyframeId candidate) const {
-  for (KeyframeId near = query - options_.spacing + 1; near <= query; ++near) {
-    if (!mapper_.Contains(near) || mapper_.At(near).submap != mapper_.At(query).submap) continue;
-    for (const KeyframeId linked : mapper_.Neighbours(near)) {
-      if (std::abs(linked - near) >= options_.global_gap &&
-          std::abs(linked - candidate) < options_.redundant_range)
-        return true;
-    }
-  }
-  return false;
-}
-
-// What was just taken out would be verified again in the same way.
-bool LoopCloser::IsRefuted(KeyframeId query, KeyframeId candidate) const {
-  return std::any_of(refuted_.begin(), refuted_.end(), [&](const LoopPair& loop) {
-    return std::abs(loop.query - query) < options_.spacing &&
-           std::abs(loop.reference - candidate) < options_.redundant_range;
+void LoopCloser::ExamineAll(KeyframeId query, std::vector<Candidate>& candidates) const {
+  const LoopSide side = mapper_.Side(query);
+  ParallelFor(std::ssize(candidates), threads_, [&](int64_t i) {
+    Candidate& candidate = candidates[static_cast<size_t>(i)];
+    candidate.evidence = verifier_.Examine(side, mapper_.Side(candidate.id), SeedOf(query, candidate.id));
   });
 }
 
-std::vector<LoopCloser::Candidate> LoopCloser::FindGlobalCandidates(KeyframeId query,
-                                                                    const PairEvidence& base) {
-  double base_similarity = 0;
-  for (const KeyframeId id : mapper_.Neighbours(query)) {
-    if (std::abs(id - query) < options_.global_gap)
-      base_similarity = std::max(base_similarity, SimilarityOf(query, id));
+void LoopCloser::Search(KeyframeId id) {
+  Query query = MakeQuery(id);
+  if (options_.local && query.closest >= 0) SearchLocal(query);
+  if (options_.global && !index_.Words(id).empty()) SearchGlobal(query);
+}
+
+Overlap LoopCloser::OverlapByMap(KeyframeId from, const DepthImage& depth, KeyframeId to) const {
+  const MapKeyframe& source = mapper_.At(from);
+  const MapKeyframe& target = mapper_.At(to);
+  return MeasureOverlap(depth, *source.keyframe->frame->view, *target.keyframe->frame->view,
+                        target.state.world_from_camera.Inverse() * source.state.world_from_camera);
+}
+
+void LoopCloser::SearchLocal(Query& query) {
+  const MapKeyframe& keyframe = mapper_.At(query.id);
+  const Rigid3& pose = keyframe.state.world_from_camera;
+  const double reach = options_.local_distance_ratio * PoseDistance(mapper_.At(query.closest), pose);
+  const double alike = options_.metric_ratio * SimilarityOf(query.id, query.closest);
+  const DepthImage depth = ComputeDepth(mapper_.Side(query.id));
+  const Overlap usual = OverlapByMap(query.id, depth, query.closest);
+  std::vector<Candidate> candidates;
+  const std::vector<KeyframeId> window = Before(query.id, options_.local_window);
+  for (size_t i = static_cast<size_t>(options_.local_gap); i < window.size(); ++i) {
+    const MapKeyframe& other = mapper_.At(window[i]);
+    if (other.submap != keyframe.submap || mapper_.Connected(query.id, window[i])) continue;
+    if (PoseDistance(other, pose) > reach) continue;
+    const double similarity = SimilarityOf(query.id, window[i]);
+    if (similarity < alike) continue;
+    // So close in time the map knows well enough what a look at the images would say.
+    const Overlap foreseen = OverlapByMap(query.id, depth, window[i]);
+    if (kForeseen * foreseen.Product() < options_.metric_ratio * usual.Product()) continue;
+    if (options_.metric_ratio * foreseen.flow > kForeseen * usual.flow) continue;
+    candidates.push_back({window[i], similarity});
   }
-  std::vector<Candidate> verified;
-  int examined = 0;
+  ExamineAll(query.id, candidates);
+  const Candidate* best = nullptr;
+  const auto quality = [](const Candidate& candidate) {
+    return candidate.evidence.inlier_ratio * candidate.evidence.overlap.Product();
+  };
+  for (const Candidate& candidate : candidates) {
+    const PairEvidence& evidence = candidate.evidence;
+    if (!evidence.verified || !Base(query).verified) continue;
+    if (!evidence.Rivals(Base(query), options_.metric_ratio)) continue;
+    if (evidence.overlap.flow > Base(query).overlap.flow / options_.metric_ratio) continue;
+    if (best == nullptr || quality(candidate) > quality(*best)) best = &candidate;
+  }
+  if (best == nullptr) return;
+  mapper_.Connect(query.id, best->id, EdgeKind::kLocalLoop);
+  closed_.insert({query.id, best->id});
+  Tell({LoopEventKind::kClosed, EdgeKind::kLocalLoop, query.id, best->id, best->similarity, best->evidence,
+        ""});
+}
+
+std::set<KeyframeId> LoopCloser::AtHand(KeyframeId query) const {
+  std::set<KeyframeId> at_hand;
+  for (const Reached& reached : FindWithin(mapper_, query, options_.redundant_hops))
+    at_hand.insert(reached.id);
+  return at_hand;
+}
+
+std::set<KeyframeId> LoopCloser::Refuted(KeyframeId query) const {
+  std::set<KeyframeId> refuted;
+  if (refuted_.empty()) return refuted;
+  for (const Reached& near : FindWithin(mapper_, query, options_.redundant_hops - 1)) {
+    for (const LoopPair& loop : refuted_) {
+      if (loop.query != near.id || !mapper_.Contains(loop.reference)) continue;
+      const int left = options_.redundant_hops - 1 - near.hops;
+      for (const Reached& other : FindWithin(mapper_, loop.reference, left)) refuted.insert(other.id);
+    }
+  }
+  return refuted;
+}
+
+std::vector<LoopCloser::Candidate> LoopCloser::FindGlobalCandidates(const Query& query) const {
+  double neighbours = 0;
+  for (const KeyframeId id : mapper_.Neighbours(query.id)) {
+    if (query.just_now.contains(id)) neighbours = std::max(neighbours, SimilarityOf(query.id, id));
+  }
+  const std::set<KeyframeId> at_hand = AtHand(query.id);
+  const std::set<KeyframeId> refuted = Refuted(query.id);
+  const int submap = mapper_.At(query.id).submap;
+  std::vector<Candidate> candidates;
   const size_t asked = static_cast<size_t>(options_.max_candidates + 2 * options_.global_gap);
-  for (const PlaceScore& place : index_.Ask(index_.Words(query), asked)) {
-    if (place.similarity < options_.similarity_ratio * base_similarity) break;
-    if (examined >= options_.max_verified) break;
-    if (!mapper_.Contains(place.id) || place.id == query || mapper_.Connected(query, place.id)) continue;
-    const bool elsewhere = mapper_.At(place.id).submap != mapper_.At(query).submap;
-    if (!elsewhere && std::abs(place.id - query) < options_.global_gap) continue;
-    if (IsRedundant(query, place.id) || IsRefuted(query, place.id)) continue;
-    ++examined;
-    const PairEvidence evidence =
-        verifier_.Examine(mapper_.Side(query), mapper_.Side(place.id), SeedOf(query, place.id));
-    if (!evidence.verified) continue;
-    if (base.verified && !evidence.Rivals(base, options_.metric_ratio)) continue;
-    verified.push_back({place.id, place.similarity, evidence});
+  for (const PlaceScore& place : index_.Ask(index_.Words(query.id), asked)) {
+    if (place.similarity < options_.similarity_ratio * neighbours) break;
+    if (std::ssize(candidates) >= options_.max_verified) break;
+    if (!mapper_.Contains(place.id) || at_hand.contains(place.id) || refuted.contains(place.id)) continue;
+    if (mapper_.At(place.id).submap == submap && query.just_now.contains(place.id)) continue;
+    candidates.push_back({place.id, place.similarity});
   }
-  std::sort(verified.begin(), verified.end(), [](const Candidate& a, const Candidate& b) {
+  return candidates;
+}
+
+bool LoopCloser::TellsTheSame(const Candidate& candidate, const Candidate& neighbour) const {
+  if (!neighbour.evidence.verified) return false;
+  const double unit = MeanDepth(mapper_.At(candidate.id));
+  const Rigid3 claimed = WorldFromQuery(candidate.id, candidate.evidence.goal);
+  const Vector6d log = (claimed.Inverse() * WorldFromQuery(neighbour.id, neighbour.evidence.goal)).Log();
+  return log.head<3>().norm() < kSupportDistance * unit && log.tail<3>().norm() < kSupportAngle;
+}
+
+bool LoopCloser::IsSupported(const Query& query, const Candidate& candidate) const {
+  std::vector<Candidate> neighbours;
+  for (const KeyframeId id : mapper_.Neighbours(candidate.id)) {
+    if (!query.just_now.contains(id) && neighbours.size() < kSupportsAsked) neighbours.push_back({id});
+  }
+  const int needed = std::min(options_.min_supports, static_cast<int>(neighbours.size()));
+  int supports = 0;
+  // As many at a time as there are threads: whether there are enough does not depend on who was asked beyond.
+  for (size_t first = 0; first < neighbours.size() && supports < needed;) {
+    const size_t end = std::min(neighbours.size(), first + static_cast<size_t>(std::max(1, threads_)));
+    std::vector<Candidate> asked(neighbours.begin() + static_cast<int64_t>(first),
+                                 neighbours.begin() + static_cast<int64_t>(end));
+    ExamineAll(query.id, asked);
+    for (const Candidate& neighbour : asked) supports += TellsTheSame(candidate, neighbour) ? 1 : 0;
+    first = end;
+  }
+  return supports >= needed;
+}
+
+void LoopCloser::SearchGlobal(Query& query) {
+  std::vector<Candidate> candidates = FindGlobalCandidates(query);
+  ExamineAll(query.id, candidates);
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    if (!candidate.evidence.verified) return true;
+    return Base(query).verified && !candidate.evidence.Rivals(Base(query), options_.metric_ratio);
+  });
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.evidence.inlier_ratio > b.evidence.inlier_ratio;
   });
-  return verified;
-}
-
-bool LoopCloser::IsSupported(KeyframeId query, const Candidate& candidate) {
-  const Rigid3 claimed = WorldFromQuery(candidate.id, candidate.evidence.goal);
-  const double unit = MeanDepth(mapper_.At(candidate.id));
-  int supports = 0;
-  int asked = 0;
-  for (const KeyframeId neighbour : mapper_.Neighbours(candidate.id)) {
-    if (neighbour == query || std::abs(neighbour - query) < options_.global_gap) continue;
-    if (++asked > 3) break;
-    const PairEvidence evidence =
-        verifier_.Examine(mapper_.Side(query), mapper_.Side(neighbour), SeedOf(query, neighbour));
-    if (!evidence.verified) continue;
-    const Rigid3 difference = claimed.Inverse() * WorldFromQuery(neighbour, evidence.goal);
-    const Vector6d log = difference.Log();
-    if (log.head<3>().norm() < kSupportDistance * unit && log.tail<3>().norm() < kSupportAngle) ++supports;
-  }
-  return supports >= std::min(options_.min_supports, asked);
-}
-
-void LoopCloser::SearchGlobal(KeyframeId query, const PairEvidence& base) {
-  if (index_.Words(query).empty()) return;
-  std::vector<KeyframeId> kept;
-  for (Candidate& candidate : FindGlobalCandidates(query, base)) {
+  bool closed = false;
+  for (Candidate& candidate : candidates) {
+    if (closed && AtHand(query.id).contains(candidate.id)) continue;  // by the loop before
     candidate.evidence.goal = InPresentUnit(candidate.evidence.goal, mapper_.At(candidate.id).state);
-    const bool redundant = std::any_of(kept.begin(), kept.end(), [&](KeyframeId id) {
-      return std::abs(id - candidate.id) < options_.redundant_range;
-    });
-    if (redundant) continue;
     if (!IsSupported(query, candidate)) {
-      events_.push_back({LoopEventKind::kRejected, EdgeKind::kGlobalLoop, query, candidate.id,
-                         candidate.similarity, candidate.evidence,
-                         "the candidate's neighbours do not tell the same"});
+      Tell({LoopEventKind::kRejected, EdgeKind::kGlobalLoop, query.id, candidate.id, candidate.similarity,
+            candidate.evidence, "the candidate's neighbours do not tell the same"});
       continue;
     }
-    Close(query, candidate.id, candidate.evidence, candidate.similarity);
-    kept.push_back(candidate.id);
+    Close(query.id, candidate.id, candidate.evidence, candidate.similarity);
+    closed = true;
   }
 }
 
@@ -189,42 +261,60 @@ void LoopCloser::Close(KeyframeId query, KeyframeId reference, const PairEvidenc
   LoopEventKind kind = LoopEventKind::kClosed;
   if (closed.how == LoopClosing::kRefused) kind = LoopEventKind::kRejected;
   if (closed.how == LoopClosing::kJoined) kind = LoopEventKind::kJoined;
-  events_.push_back({kind, EdgeKind::kGlobalLoop, query, reference, similarity, evidence, closed.reason});
-  if (closed.how != LoopClosing::kRefused)
-    probation_.push_back({.loop = {query, reference}, .doubts = closed.doubtful ? 1 : 0});
+  Tell({kind, EdgeKind::kGlobalLoop, query, reference, similarity, evidence, closed.reason});
+  if (closed.how == LoopClosing::kRefused) return;
+  closed_.insert({query, reference});
+  Probation& probation = probation_.emplace_back(Probation{{query, reference}, evidence.matches});
+  if (closed.doubtful) probation.Count(false);
+}
+
+void LoopCloser::Tell(LoopEvent event) {
+  event.evidence.matches.reset();  // events may be kept for long
+  events_.push_back(std::move(event));
 }
 
 KeyframeId LoopCloser::FindSeenAgain(const LoopPair& loop, const LoopSide& witness) const {
   const DepthImage depth = ComputeDepth(witness);
+  const std::set<KeyframeId> just_now = JustNow(witness.id);
   KeyframeId seen = -1;
   double best = kSeenAgain;
-  for (KeyframeId id = loop.reference - kAbout; id <= loop.reference + kAbout; ++id) {
-    if (!mapper_.Contains(id) || std::abs(id - witness.id) < options_.global_gap) continue;
-    if (mapper_.At(id).submap != mapper_.At(witness.id).submap) continue;
+  for (const KeyframeId id : About(loop.reference)) {
     const MapKeyframe& other = mapper_.At(id);
-    const Overlap overlap =
-        MeasureOverlap(depth, *witness.GetKeyframe().frame->view, *other.keyframe->frame->view,
-                       other.state.world_from_camera.Inverse() * witness.state.world_from_camera);
-    if (overlap.Product() > best) {
-      best = overlap.Product();
+    if (just_now.contains(id) || other.submap != mapper_.At(witness.id).submap) continue;
+    const double overlap = OverlapByMap(witness.id, depth, id).Product();
+    if (overlap > best) {
+      best = overlap;
       seen = id;
     }
   }
   return seen;
 }
 
-bool LoopCloser::AgreesWithMap(const LoopPair& loop) const {
-  return verifier_.Agreement(mapper_.Side(loop.query), mapper_.Side(loop.reference),
-                             SeedOf(loop.query, loop.reference)) >= options_.min_agreement;
+bool LoopCloser::AgreesWithMap(Probation& probation) const {
+  const LoopSide query = mapper_.Side(probation.loop.query);
+  const LoopSide reference = mapper_.Side(probation.loop.reference);
+  if (probation.matches == nullptr) {  // closed as given
+    probation.matches =
+        std::make_shared<const MatchSet>(verifier_.Match(query, reference, SeedOf(query.id, reference.id)));
+  }
+  return Agreement(query, reference, *probation.matches) >= options_.min_agreement;
 }
 
 // A doubt if the witness, which by the map looks at the loop's other end, does not recognise it.
-void LoopCloser::Ask(Probation& probation, KeyframeId witness) const {
+void LoopCloser::Ask(Probation& probation, KeyframeId witness) {
   const LoopSide side = mapper_.Side(witness);
   const KeyframeId seen = FindSeenAgain(probation.loop, side);
   if (seen < 0) return;
-  const double recognised = verifier_.Agreement(side, mapper_.Side(seen), SeedOf(witness, seen));
-  ++(recognised < options_.min_agreement ? probation.doubts : probation.supports);
+  const LoopSide other = mapper_.Side(seen);
+  // Several loops may lead to one place.
+  auto found = witnessed_.find({witness, seen});
+  if (found == witnessed_.end()) {
+    MatchSet matched = verifier_.Match(side, other, SeedOf(witness, seen));
+    found = witnessed_.emplace(PairOfIds{witness, seen}, std::move(matched)).first;
+  }
+  const bool recognised = Agreement(side, other, found->second) >= options_.min_agreement;
+  probation.Count(recognised);
+  if (recognised) ++probation.supports;
 }
 
 bool LoopCloser::IsContradicted(const Probation& probation) {
@@ -244,11 +334,12 @@ LoopCloser::Probation* LoopCloser::Find(const LoopPair& loop) {
 }
 
 void LoopCloser::Audit(KeyframeId newest) {
+  witnessed_.clear();
   for (const LoopPair& loop : OnProbation()) {
     Probation* probation = Find(loop);
     if (probation == nullptr || loop.query == newest) continue;  // it may have gone with another
     ++probation->audits;
-    if (!AgreesWithMap(loop)) ++probation->doubts;
+    probation->Count(AgreesWithMap(*probation));
     Ask(*probation, newest);
     if (IsContradicted(*probation)) {
       Remove(*probation);
@@ -260,16 +351,15 @@ void LoopCloser::Audit(KeyframeId newest) {
 }
 
 int LoopCloser::AuditByNeighbours() {
+  witnessed_.clear();
   int removed = 0;
   for (const LoopPair& loop : OnProbation()) {
     Probation* probation = Find(loop);
     if (probation == nullptr) continue;  // it has gone with another
-    ++probation->audits;
     // The map has settled with the loop in it: if its own matches do not agree now, that alone is enough.
-    if (!AgreesWithMap(loop)) probation->doubts += kDoubtsAllowed;
-    for (KeyframeId id = loop.query - kAbout; id <= loop.query + kAbout; ++id) {
-      if (id == loop.query || !mapper_.Contains(id)) continue;
-      if (mapper_.At(id).submap == mapper_.At(loop.query).submap) Ask(*probation, id);
+    probation->Count(AgreesWithMap(*probation), kDoubtsAllowed);
+    for (const KeyframeId id : About(loop.query)) {
+      if (id != loop.query && mapper_.At(id).submap == mapper_.At(loop.query).submap) Ask(*probation, id);
     }
     if (!IsContradicted(*probation)) continue;
     Remove(*probation);
@@ -281,18 +371,22 @@ int LoopCloser::AuditByNeighbours() {
 }
 
 void LoopCloser::Remove(Probation probation) {
-  const std::string reason = StrCat(probation.doubts, " of ", probation.audits, " looks speak against it");
+  const std::string reason = StrCat(probation.against, " of ", probation.looks, " looks speak against it");
   const std::vector<MapEdge> gone = changes_.TakeOut(probation.loop);
   refuted_.push_back(probation.loop);
   for (const MapEdge& edge : gone) {
     const bool is_the_loop = &edge == &gone.front();
-    events_.push_back({LoopEventKind::kRemoved,
-                       edge.kind,
-                       edge.first,
-                       edge.second,
-                       0,
-                       {},
-                       is_the_loop ? reason : "the maps it links were parted"});
+    // An edge does not say which end was the query.
+    const bool swapped = closed_.contains({edge.second, edge.first});
+    const LoopPair loop = swapped ? LoopPair{edge.second, edge.first} : LoopPair{edge.first, edge.second};
+    closed_.erase({loop.query, loop.reference});
+    Tell({LoopEventKind::kRemoved,
+          edge.kind,
+          loop.query,
+          loop.reference,
+          0,
+          {},
+          is_the_loop ? reason : "the maps it links were parted"});
   }
   std::erase_if(probation_, [&](const Probation& other) {
     return !mapper_.Connected(other.loop.query, other.loop.reference);

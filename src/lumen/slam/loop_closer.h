@@ -3,7 +3,9 @@
 // contradicts what is seen later is taken out again, and the map goes back.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 
 #include "lumen/loop/place_index.h"
 #include "lumen/slam/map_changes.h"
@@ -25,8 +27,9 @@ struct LoopEvent {
 
 class LoopCloser {
  public:
-  LoopCloser(const LoopOptions& options, Mapper& mapper)
+  LoopCloser(const LoopOptions& options, Mapper& mapper, int threads = 1)
       : options_(options),
+        threads_(threads),
         mapper_(mapper),
         changes_(options.pose_scale, mapper),
         verifier_(options.verifier) {}
@@ -51,32 +54,67 @@ class LoopCloser {
   struct Candidate {
     KeyframeId id = 0;
     double similarity = 0;
-    PairEvidence evidence;
+    PairEvidence evidence = {};
+  };
+  // What is known of a query while its loops are searched.
+  struct Query {
+    KeyframeId id = 0;
+    KeyframeId closest = -1;  // of its connections; -1: the first of a sub-map has none
+    std::optional<PairEvidence> base =
+        {};                              // the query and its closest connection: what loops are compared with
+    std::set<KeyframeId> just_now = {};  // keyframes about it in time
   };
   struct Probation {
     LoopPair loop;
+    std::shared_ptr<const MatchSet> matches = {};  // the loop's own
     int audits = 0;
-    int doubts = 0;
+    int looks = 0, against = 0;  // what was seen, and what of it speaks against the loop
+    int doubts = 0;              // the latter by weight
     int supports = 0;
-  };
 
-  void SearchLocal(KeyframeId query, const PairEvidence& base, KeyframeId neighbour);
-  void SearchGlobal(KeyframeId query, const PairEvidence& base);
-  bool IsRedundant(KeyframeId query, KeyframeId candidate) const;
-  bool IsRefuted(KeyframeId query, KeyframeId candidate) const;
-  std::vector<Candidate> FindGlobalCandidates(KeyframeId query, const PairEvidence& base);
+    void Count(bool agrees, int weight = 1) {
+      ++looks;
+      if (agrees) return;
+      ++against;
+      doubts += weight;
+    }
+  };
+  using PairOfIds = std::pair<KeyframeId, KeyframeId>;
+
+  Query MakeQuery(KeyframeId id) const;
+  // Examined when it is first asked for, since most queries have no candidate that is worth it.
+  const PairEvidence& Base(Query& query) const;
+  void SearchLocal(Query& query);
+  void SearchGlobal(Query& query);
+  // How much of one keyframe, at its present depth, the other sees by the map.
+  Overlap OverlapByMap(KeyframeId from, const DepthImage& depth, KeyframeId to) const;
+  // The query held against each, in their order whatever the number of threads.
+  void ExamineAll(KeyframeId query, std::vector<Candidate>& candidates) const;
+  // Who looks alike and is neither at hand in the graph already nor refuted.
+  std::vector<Candidate> FindGlobalCandidates(const Query& query) const;
+  std::set<KeyframeId> AtHand(KeyframeId query) const;
+  // Keyframes that a loop which was taken out would have brought to hand.
+  std::set<KeyframeId> Refuted(KeyframeId query) const;
   // Whether the candidate's neighbours put the query in the same place.
-  bool IsSupported(KeyframeId query, const Candidate& candidate);
+  bool IsSupported(const Query& query, const Candidate& candidate) const;
+  bool TellsTheSame(const Candidate& candidate, const Candidate& neighbour) const;
   Rigid3 WorldFromQuery(KeyframeId reference, const RelativePoseScaleGoal& goal) const;
   double SimilarityOf(KeyframeId a, KeyframeId b) const;
+  // The keyframes before this one, the last first, and those after it: so many that are in the map.
+  std::vector<KeyframeId> Before(KeyframeId id, int count) const;
+  std::vector<KeyframeId> After(KeyframeId id, int count) const;
+  std::set<KeyframeId> JustNow(KeyframeId id) const;
+  // A keyframe and those that see its place by what does not need to prove itself any more.
+  std::vector<KeyframeId> About(KeyframeId id) const;
   // Whether the loop's own matches agree with the map as it is.
-  bool AgreesWithMap(const LoopPair& loop) const;
+  bool AgreesWithMap(Probation& probation) const;
   // What another keyframe sees speaks for or against a loop.
-  void Ask(Probation& probation, KeyframeId witness) const;
+  void Ask(Probation& probation, KeyframeId witness);
   static bool IsContradicted(const Probation& probation);
   // A keyframe about the loop's other end that by the map should look like the witness; -1 if there is none.
   KeyframeId FindSeenAgain(const LoopPair& loop, const LoopSide& witness) const;
   void Remove(Probation probation);
+  void Tell(LoopEvent event);
   std::vector<LoopPair> OnProbation() const;
   Probation* Find(const LoopPair& loop);
   uint64_t SeedOf(KeyframeId a, KeyframeId b) const {
@@ -84,12 +122,16 @@ class LoopCloser {
   }
 
   LoopOptions options_;
+  int threads_;
   Mapper& mapper_;
   MapChanges changes_;
   LoopVerifier verifier_;
   PlaceIndex index_;
+  std::vector<KeyframeId> order_;  // all keyframes there ever were, ascending
   std::vector<Probation> probation_;
-  std::vector<LoopPair> refuted_;  // loops that were taken out
+  std::map<PairOfIds, MatchSet> witnessed_;  // what witnesses were asked in the present audit
+  std::set<PairOfIds> closed_;               // loops in the map, as (query, reference)
+  std::vector<LoopPair> refuted_;            // loops that were taken out
   std::vector<LoopEvent> events_;
 };
 

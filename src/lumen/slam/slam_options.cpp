@@ -131,10 +131,8 @@ void LoopOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("max_verified", max_verified, {.min = 1, .max = 1000, .help = "looked at closely"});
   visitor.Field("similarity_ratio", similarity_ratio,
                 {.min = 0, .max = 1, .help = "place similarity, as a share of that to a neighbour"});
-  visitor.Field("redundant_range", redundant_range,
-                {.min = 0, .max = 1000, .help = "keyframes within which one loop is enough"});
-  visitor.Field("spacing", spacing,
-                {.min = 1, .max = 1000, .help = "keyframes from one loop to a place to the next"});
+  visitor.Field("redundant_hops", redundant_hops,
+                {.min = 1, .max = 1000, .help = "edges over which a place counts as reached already"});
   visitor.Group("verifier", verifier);
   visitor.Group("pose_scale", pose_scale);
   visitor.Field("probation", probation,

@@ -87,12 +87,11 @@ struct LoopOptions {
   int local_gap = 3;                // keyframes nearer than this in time are no loops
   double local_distance_ratio = 5;  // of the distance to the closest temporal neighbour
   double metric_ratio = 0.7;        // of the reference pair's metrics
-  int global_gap = 10;
+  int global_gap = 10;              // keyframes nearer than this in time are no global loops
   int max_candidates = 20;
   int max_verified = 4;  // candidates looked at closely per keyframe
   double similarity_ratio = 0.7;
-  int redundant_range = 10;
-  int spacing = 3;  // keyframes from one loop to a place to the next
+  int redundant_hops = 5;  // a place that the map reaches over so few edges needs no loop
   LoopVerifierOptions verifier;
   PoseScaleOptions pose_scale;
   int probation = 10;           // keyframes during which a loop must hold its own

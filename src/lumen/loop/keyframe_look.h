@@ -1,0 +1,47 @@
+// What matching and aligning a keyframe need beyond what the keyframe keeps. Each part is made when it is
+// first asked for; the looks of the last few keyframes stay, since a query is held against several references
+// and the next query against mostly the same. Nothing here depends on any state.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "lumen/factors/keyframe_samples.h"
+#include "lumen/scene/matching.h"
+
+namespace lumen {
+
+// May be asked from several threads.
+class KeyframeLook {
+ public:
+  KeyframeLook(std::shared_ptr<const Keyframe> keyframe, int samples)
+      : keyframe_(std::move(keyframe)), num_samples_(samples) {}
+
+  const std::shared_ptr<const Keyframe>& GetKeyframe() const { return keyframe_; }
+  const DescriptorIndex& Index() const;
+  const std::shared_ptr<const Frame>& UnpackedFrame() const;      // as the target of an alignment
+  const std::shared_ptr<const KeyframeSamples>& Samples() const;  // as its source
+
+ private:
+  std::shared_ptr<const Keyframe> keyframe_;
+  int num_samples_;
+  mutable std::once_flag index_once_, frame_once_, samples_once_;
+  mutable std::optional<DescriptorIndex> index_;
+  mutable std::shared_ptr<const Frame> frame_;
+  mutable std::shared_ptr<const KeyframeSamples> samples_;
+};
+
+class KeyframeLooks {
+ public:
+  explicit KeyframeLooks(int samples) : num_samples_(samples) {}
+  std::shared_ptr<const KeyframeLook> Of(const std::shared_ptr<const Keyframe>& keyframe);
+
+ private:
+  int num_samples_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const KeyframeLook>> looks_;  // the last used at the end
+};
+
+}  // namespace lumen
