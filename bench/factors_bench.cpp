@@ -37,7 +37,7 @@ struct DensePair {
   DensePair() {
     Random random(1);
     values = scene.TrueValues();
-    values.Set(PoseKey(0), values.Pose(PoseKey(0)).Retract(RandomTangent(random, 0.01)));
+    SetPose(values, 0, PoseOf(values, 0).Retract(RandomTangent(random, 0.01)));
     values.Insert(PoseKey(7), scene.TargetFromSource().Retract(RandomTangent(random, 0.01)));
   }
 };

@@ -91,10 +91,8 @@ LinearisationTimes TimeLinearisation(Priors& priors, const InputFrame& input, co
   Values values;
   const Eigen::VectorXd code = Eigen::VectorXd::Zero(basis.NumBases());
   for (const int64_t id : {0, 1}) {
-    values.Insert(PoseKey(id),
-                  Rigid3(Eigen::Quaterniond::Identity(), {0.02 * static_cast<double>(id), 0, 0}));
-    values.Insert(LogScaleKey(id), 0.0);
-    values.Insert(CodeKey(id), code);
+    const Rigid3 pose(Eigen::Quaterniond::Identity(), {0.02 * static_cast<double>(id), 0, 0});
+    values.Insert(KeyframeKey(id), MakeKeyframeValue(pose, 0, code));
   }
   values.Insert(PoseKey(2), Rigid3());
   const FeatureMetricFactor tracking(PairVariables::Relative(PoseKey(2), DepthVariables::Fixed(0, code)),

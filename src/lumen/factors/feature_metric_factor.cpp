@@ -18,7 +18,6 @@ void FeatureMetricOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("symmetric", symmetric,
                 {.help = "step by both pictures' gradients, so that what differs does not pull"});
   visitor.Field("plain", plain, {.help = "use the plain double-precision kernel"});
-  visitor.Group("reuse", reuse);
   visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads per evaluation"});
 }
 
@@ -32,8 +31,7 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
       source_(std::move(source)),
       target_(std::move(target)),
       hidden_(std::move(hidden)),
-      threads_(options.threads),
-      memory_(options.reuse, source_.get(), false) {
+      threads_(options.threads) {
   LUMEN_CHECK(source_ != nullptr && target_ != nullptr);
   CheckFeatures(*target_);
   problem_.levels = static_cast<int>(options.level_weights.size());
@@ -96,8 +94,7 @@ double FeatureMetricFactor::Error(const Values& values) const {
 }
 
 NormalBlock FeatureMetricFactor::Linearize(const Values& values) const {
-  const PairState state = variables_.Resolve(values);
-  return variables_.Expand(memory_.SystemAt(state, [&] { return Evaluate(state, true); }), values);
+  return variables_.Expand(Evaluate(variables_.Resolve(values), true), values);
 }
 
 }  // namespace lumen

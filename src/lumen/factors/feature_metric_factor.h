@@ -7,7 +7,7 @@
 
 #include "lumen/base/config.h"
 #include "lumen/factors/fm_kernel.h"
-#include "lumen/factors/pair_memory.h"
+#include "lumen/factors/pair_variables.h"
 
 namespace lumen {
 
@@ -25,8 +25,7 @@ struct FeatureMetricOptions {
   // towards where the target shows little: in a tube, towards its far end. So a camera ahead seems too near
   // and one behind too far, and scale drifts along the way. With both gradients the two pulls cancel.
   bool symmetric = false;
-  bool plain = false;             // the double-precision kernel
-  StepThresholds reuse{0, 0, 0};  // how near the last state its system serves again: see PairMemory
+  bool plain = false;  // the double-precision kernel
   int threads = 1;
 
   void Describe(ConfigVisitor& visitor);
@@ -57,7 +56,6 @@ class FeatureMetricFactor : public Factor {
   FmProblem problem_;
   bool use_fast_;
   int threads_;
-  mutable PairMemory memory_;
 };
 
 }  // namespace lumen

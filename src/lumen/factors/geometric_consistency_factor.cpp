@@ -14,7 +14,6 @@ void GeometricConsistencyOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("exact_derivative", exact_derivative,
                 {.help = "derivative of the bilinear interpolant instead of sampled central differences"});
   visitor.Field("plain", plain, {.help = "use the plain double-precision kernel"});
-  visitor.Group("reuse", reuse);
   visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "threads per evaluation"});
 }
 
@@ -29,8 +28,7 @@ GeometricConsistencyFactor::GeometricConsistencyFactor(const PairVariables& vari
       target_(std::move(target)),
       hidden_(std::move(hidden)),
       weight_(options.weight),
-      threads_(options.threads),
-      memory_(options.reuse, source_.get(), true) {
+      threads_(options.threads) {
   LUMEN_CHECK(source_ != nullptr && target_ != nullptr && options.weight >= 0 && options.sigma > 0);
   CheckDepth(*target_);
   problem_.source = source_.get();
@@ -70,8 +68,7 @@ double GeometricConsistencyFactor::Error(const Values& values) const {
 }
 
 NormalBlock GeometricConsistencyFactor::Linearize(const Values& values) const {
-  const PairState state = variables_.Resolve(values);
-  return variables_.Expand(memory_.SystemAt(state, [&] { return Evaluate(state, true); }), values);
+  return variables_.Expand(Evaluate(variables_.Resolve(values), true), values);
 }
 
 }  // namespace lumen

@@ -9,7 +9,7 @@
 
 #include "lumen/base/config.h"
 #include "lumen/factors/gc_kernel.h"
-#include "lumen/factors/pair_memory.h"
+#include "lumen/factors/pair_variables.h"
 
 namespace lumen {
 
@@ -18,7 +18,6 @@ struct GeometricConsistencyOptions {
   double sigma = 0.03;
   bool exact_derivative = false;  // see GcProblem
   bool plain = false;             // the double-precision kernel
-  StepThresholds reuse{0, 0, 0};  // how near the last state its system serves again: see PairMemory
   int threads = 1;
 
   void Describe(ConfigVisitor& visitor);
@@ -48,7 +47,6 @@ class GeometricConsistencyFactor : public Factor {
   double weight_;
   bool use_fast_;
   int threads_;
-  mutable PairMemory memory_;
 };
 
 }  // namespace lumen

@@ -2,6 +2,7 @@
 // does not depend on any state. Made once per keyframe and shared by all its factors.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct KeyframeSamples {
   double feature_variance = 0;         // of the finest level over the samples, summed over channels
 
   int Size() const { return static_cast<int>(pixels.size()); }
+  // Of the average depth, root mean square: the keyframe's own unit of length.
+  double MeanDepth() const { return std::sqrt(static_cast<double>(keyframe->depth.mean_square)); }
   int NumLevels() const { return levels; }
   int FeatureChannels() const { return keyframe->frame->features.levels[0].FeatureChannels(); }
   int NumBases() const { return keyframe->depth.NumBases(); }

@@ -206,11 +206,33 @@ PairState PairScene::TruePairState() const {
 Values PairScene::TrueValues() const {
   Values values;
   for (const auto& [id, state] : {std::pair{0, &source_state}, std::pair{1, &target_state}}) {
-    values.Insert(PoseKey(id), state->world_from_camera);
-    values.Insert(LogScaleKey(id), state->log_scale);
-    values.Insert(CodeKey(id), state->code);
+    values.Insert(KeyframeKey(id),
+                  MakeKeyframeValue(state->world_from_camera, state->log_scale, state->code));
   }
   return values;
+}
+
+Rigid3 PoseOf(const Values& values, int64_t id) {
+  const Sim3& place = values.Keyframe(KeyframeKey(id)).world_from_keyframe;
+  return {place.Rotation(), place.Translation()};
+}
+
+double LogScaleOf(const Values& values, int64_t id) {
+  return std::log(values.Keyframe(KeyframeKey(id)).world_from_keyframe.Scale());
+}
+
+void SetPose(Values& values, int64_t id, const Rigid3& pose) {
+  values.Set(KeyframeKey(id),
+             MakeKeyframeValue(pose, LogScaleOf(values, id), values.Keyframe(KeyframeKey(id)).code));
+}
+
+void SetLogScale(Values& values, int64_t id, double log_scale) {
+  values.Set(KeyframeKey(id),
+             MakeKeyframeValue(PoseOf(values, id), log_scale, values.Keyframe(KeyframeKey(id)).code));
+}
+
+void SetCode(Values& values, int64_t id, Eigen::VectorXd code) {
+  values.Set(KeyframeKey(id), MakeKeyframeValue(PoseOf(values, id), LogScaleOf(values, id), std::move(code)));
 }
 
 PairScene MakeCavityScene(const PairSceneOptions& options) {

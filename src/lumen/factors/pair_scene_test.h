@@ -37,6 +37,13 @@ struct PairScene {
   Values TrueValues() const;
 };
 
+// A part of a keyframe's variable (its unit is one), read and replaced.
+Rigid3 PoseOf(const Values& values, int64_t id);
+double LogScaleOf(const Values& values, int64_t id);
+void SetPose(Values& values, int64_t id, const Rigid3& pose);
+void SetLogScale(Values& values, int64_t id, double log_scale);
+void SetCode(Values& values, int64_t id, Eigen::VectorXd code);
+
 // Inside an ellipsoid, with features that are smooth functions of the place.
 PairScene MakeCavityScene(const PairSceneOptions& options = {});
 

@@ -1,5 +1,7 @@
 #include "lumen/factors/pair_variables.h"
 
+#include <cmath>
+
 #include "lumen/base/error.h"
 
 namespace lumen {
@@ -26,28 +28,32 @@ void PairSystem::Add(const Eigen::Ref<const Eigen::VectorXd>& residual,
   ++count;
 }
 
-DepthVariables DepthVariables::Free(int64_t id) {
-  return {.log_scale_key = LogScaleKey(id), .code_key = CodeKey(id)};
-}
-
 DepthVariables DepthVariables::Fixed(double log_scale, Eigen::VectorXd code) {
   return {.log_scale = log_scale, .code = std::move(code)};
 }
 
-PairVariables PairVariables::World(int64_t source, int64_t target) {
-  LUMEN_CHECK(source != target, "keyframe ", source, " paired with itself");
+double MapSide::LogScale(const KeyframeValue& value) const {
+  return std::log(value.world_from_keyframe.Scale() / unit);
+}
+
+KeyframeValue MakeKeyframeValue(const Rigid3& world_from_camera, double log_scale, Eigen::VectorXd code,
+                                double unit) {
+  return {Sim3(std::exp(log_scale) * unit, world_from_camera.Rotation(), world_from_camera.Translation()),
+          std::move(code)};
+}
+
+PairVariables PairVariables::World(const MapSide& source, const MapSide& target) {
+  LUMEN_CHECK(source.id != target.id, "keyframe ", source.id, " paired with itself");
+  LUMEN_CHECK(source.unit > 0 && target.unit > 0);
   PairVariables variables;
-  variables.source_pose_ = PoseKey(source);
-  variables.target_pose_ = PoseKey(target);
-  variables.source_ = DepthVariables::Free(source);
-  variables.target_ = DepthVariables::Free(target);
+  variables.map_ = {source, target};
   return variables;
 }
 
 PairVariables PairVariables::Relative(const Key& target_from_source, DepthVariables source,
                                       DepthVariables target) {
   PairVariables variables;
-  variables.source_pose_ = target_from_source;
+  variables.relative_ = target_from_source;
   variables.source_ = std::move(source);
   variables.target_ = std::move(target);
   return variables;
@@ -55,20 +61,23 @@ PairVariables PairVariables::Relative(const Key& target_from_source, DepthVariab
 
 PairVariables PairVariables::WithoutTargetDepth() const {
   PairVariables variables = *this;
+  variables.target_code_is_seen_ = false;
   variables.target_ = {};
   return variables;
 }
 
 PairVariables PairVariables::WithoutCodes() const {
   PairVariables variables = *this;
+  variables.source_code_is_seen_ = false;
+  variables.target_code_is_seen_ = false;
   variables.source_.code_key.reset();
   variables.target_.code_key.reset();
   return variables;
 }
 
 std::vector<Key> PairVariables::Keys() const {
-  std::vector<Key> keys{source_pose_};
-  if (target_pose_) keys.push_back(*target_pose_);
+  if (map_) return {map_->source.GetKey(), map_->target.GetKey()};
+  std::vector<Key> keys{relative_};
   for (const auto& key : {source_.log_scale_key, source_.code_key, target_.log_scale_key, target_.code_key}) {
     if (key) keys.push_back(*key);
   }
@@ -76,16 +85,25 @@ std::vector<Key> PairVariables::Keys() const {
 }
 
 PairState PairVariables::Resolve(const Values& values) const {
+  PairState state;
+  if (map_) {
+    const KeyframeValue& source = values.Keyframe(map_->source.GetKey());
+    const KeyframeValue& target = values.Keyframe(map_->target.GetKey());
+    const auto pose = [](const Sim3& place) { return Rigid3(place.Rotation(), place.Translation()); };
+    state.target_from_source = pose(target.world_from_keyframe).Inverse() * pose(source.world_from_keyframe);
+    state.source_log_scale = map_->source.LogScale(source);
+    state.target_log_scale = map_->target.LogScale(target);
+    state.source_code = source.code;
+    state.target_code = target.code;
+    return state;
+  }
   const auto log_scale = [&](const DepthVariables& depth) {
     return depth.log_scale_key ? values.LogScale(*depth.log_scale_key) : depth.log_scale;
   };
   const auto code = [&](const DepthVariables& depth) {
     return depth.code_key ? values.Code(*depth.code_key) : depth.code;
   };
-  PairState state;
-  state.target_from_source = values.Pose(source_pose_);
-  if (target_pose_)
-    state.target_from_source = values.Pose(*target_pose_).Inverse() * state.target_from_source;
+  state.target_from_source = values.Pose(relative_);
   state.source_log_scale = log_scale(source_);
   state.target_log_scale = log_scale(target_);
   state.source_code = code(source_);
@@ -99,49 +117,97 @@ int PairVariables::LocalDimension(const PairState& state) const {
 }
 
 NormalBlock PairVariables::Expand(const PairSystem& system, const Values& values) const {
-  NormalBlock block{BlockLayout(Keys(), values)};
+  return map_ ? ExpandToKeyframes(system, values) : ExpandToRelative(system, values);
+}
+
+namespace {
+
+// Where a run of local unknowns stands and where it goes.
+struct Segment {
+  int from, to, size;
+};
+
+void CopySegments(const PairSystem& system, const std::vector<Segment>& segments, NormalBlock& block) {
+  for (const Segment& s : segments) {
+    block.b.segment(s.to, s.size) = system.b.segment(s.from, s.size);
+    for (const Segment& t : segments) {
+      block.H.block(s.to, t.to, s.size, t.size) = system.H.block(s.from, t.from, s.size, t.size);
+    }
+  }
+}
+
+NormalBlock EmptyBlock(const std::vector<Key>& keys, const Values& values, const PairSystem& system) {
+  NormalBlock block{BlockLayout(keys, values)};
   block.error = system.error;
   block.count = system.count;
-  // The segments of the rest (scales and codes): where they are here and where they go.
-  struct Segment {
-    int from, to, size;
-  };
-  std::vector<Segment> rest;
+  return block;
+}
+
+}  // namespace
+
+// With S = (s, R, t) and (R, t) = target_from_source, tangents d = (v, w, λ) of source and target in their
+// own frames move target_from_source, on the left, by
+//   s_source R v_source + [t]× R w_source − s_target v_target,   R w_source − w_target
+// and each log-scale by its own λ.
+NormalBlock PairVariables::ExpandToKeyframes(const PairSystem& system, const Values& values) const {
+  constexpr int kPlace = KeyframeValue::kPlace;
+  NormalBlock block = EmptyBlock(Keys(), values, system);
+  const Sim3& source = values.Keyframe(map_->source.GetKey()).world_from_keyframe;
+  const Sim3& target = values.Keyframe(map_->target.GetKey()).world_from_keyframe;
+  const Eigen::Matrix3d target_from_world = target.Rotation().conjugate().toRotationMatrix();
+  const Eigen::Matrix3d rotation = target_from_world * source.Rotation().toRotationMatrix();
+  const Eigen::Vector3d translation = target_from_world * (source.Translation() - target.Translation());
+  Eigen::Matrix<double, kCodes, 2 * kPlace> by_places = Eigen::Matrix<double, kCodes, 2 * kPlace>::Zero();
+  by_places.block<3, 3>(0, 0) = source.Scale() * rotation;
+  by_places.block<3, 3>(0, 3) = Hat(translation) * rotation;
+  by_places.block<3, 3>(3, 3) = rotation;
+  by_places(kSourceScale, 6) = 1;
+  by_places.block<3, 3>(0, kPlace).diagonal().setConstant(-target.Scale());
+  by_places.block<3, 3>(3, kPlace + 3).diagonal().setConstant(-1);
+  by_places(kTargetScale, kPlace + 6) = 1;
+
+  std::vector<Segment> codes;
+  int from = kCodes;
+  for (int side = 0; side < 2; ++side) {
+    if (!(side == 0 ? SourceCodeIsFree() : TargetCodeIsFree())) continue;
+    const int size = block.layout.Dimension(side) - kPlace;
+    codes.push_back({from, block.layout.Offset(side) + kPlace, size});
+    from += size;
+  }
+  LUMEN_CHECK(from == system.b.size(), "a system of another size than its variables");
+  const Eigen::MatrixXd cross = by_places.transpose() * system.H.topRows<kCodes>();
+  const Eigen::Matrix<double, 2 * kPlace, 2 * kPlace> places = cross.leftCols<kCodes>() * by_places;
+  const Eigen::Matrix<double, 2 * kPlace, 1> gradient = by_places.transpose() * system.b.head<kCodes>();
+  for (int i = 0; i < 2; ++i) {
+    const int row = block.layout.Offset(i);
+    block.b.segment<kPlace>(row) = gradient.segment<kPlace>(i * kPlace);
+    for (int j = 0; j < 2; ++j) {
+      block.H.block<kPlace, kPlace>(row, block.layout.Offset(j)) =
+          places.block<kPlace, kPlace>(i * kPlace, j * kPlace);
+    }
+    for (const Segment& s : codes) {
+      block.H.block(row, s.to, kPlace, s.size) = cross.block(i * kPlace, s.from, kPlace, s.size);
+      block.H.block(s.to, row, s.size, kPlace) = block.H.block(row, s.to, kPlace, s.size).transpose();
+    }
+  }
+  CopySegments(system, codes, block);
+  return block;
+}
+
+NormalBlock PairVariables::ExpandToRelative(const PairSystem& system, const Values& values) const {
+  NormalBlock block = EmptyBlock(Keys(), values, system);
+  std::vector<Segment> segments{{0, 0, Rigid3::kDimension}};
   const auto take = [&](const std::optional<Key>& key, int from) {
     if (!key) return 0;
     const int index = block.layout.IndexOf(*key);
-    rest.push_back({from, block.layout.Offset(index), block.layout.Dimension(index)});
+    segments.push_back({from, block.layout.Offset(index), block.layout.Dimension(index)});
     return block.layout.Dimension(index);
   };
   take(source_.log_scale_key, kSourceScale);
   take(target_.log_scale_key, kTargetScale);
   const int source_code_size = take(source_.code_key, kCodes);
   take(target_.code_key, kCodes + source_code_size);
-
-  Matrix6d local_from_source = Matrix6d::Identity();
-  if (target_pose_) local_from_source = values.Pose(*target_pose_).Inverse().Adjoint();
-  const Matrix6d pose_hessian =
-      local_from_source.transpose() * system.H.topLeftCorner<6, 6>() * local_from_source;
-  const Vector6d pose_gradient = local_from_source.transpose() * system.b.head<6>();
-  const Eigen::MatrixXd cross = local_from_source.transpose() * system.H.topRows<6>();
-  const int poses = target_pose_ ? 2 : 1;
-  for (int i = 0; i < poses; ++i) {
-    const double sign_i = i == 0 ? 1 : -1;
-    block.b.segment<6>(6 * i) = sign_i * pose_gradient;
-    for (int j = 0; j < poses; ++j) {
-      block.H.block<6, 6>(6 * i, 6 * j) = (i == j ? 1 : -1) * pose_hessian;
-    }
-    for (const Segment& s : rest) {
-      block.H.block(6 * i, s.to, 6, s.size) = sign_i * cross.middleCols(s.from, s.size);
-      block.H.block(s.to, 6 * i, s.size, 6) = block.H.block(6 * i, s.to, 6, s.size).transpose();
-    }
-  }
-  for (const Segment& s : rest) {
-    block.b.segment(s.to, s.size) = system.b.segment(s.from, s.size);
-    for (const Segment& t : rest) {
-      block.H.block(s.to, t.to, s.size, t.size) = system.H.block(s.from, t.from, s.size, t.size);
-    }
-  }
+  CopySegments(system, segments, block);
   return block;
 }
 

@@ -2,8 +2,8 @@
 // local unknowns, in this order:
 //   target_from_source (6: v, w, on the left) | source log-scale | target log-scale | source code | target
 //   code
-// and is carried over to the graph's keys once, at the end. Mapping (two world poses) and tracking (one
-// relative pose) differ only in that last step; a quantity without a key stays at its given value.
+// and is carried over to the graph's keys once, at the end. Mapping (two keyframes of a map) and tracking
+// (one relative pose) differ only in that last step; a quantity without a key stays at its given value.
 #pragma once
 
 #include <optional>
@@ -48,14 +48,28 @@ struct DepthVariables {
   double log_scale = 0;
   Eigen::VectorXd code = {};
 
-  static DepthVariables Free(int64_t id);
   static DepthVariables Fixed(double log_scale, Eigen::VectorXd code);
 };
 
+// A keyframe in a map: its variable is its place in units of `unit`, a depth of its own that makes tangents
+// and thresholds mean the same whatever size of numbers a network makes.
+struct MapSide {
+  int64_t id = 0;
+  double unit = 1;
+
+  Key GetKey() const { return KeyframeKey(id); }
+  double LogScale(const KeyframeValue& value) const;
+};
+KeyframeValue MakeKeyframeValue(const Rigid3& world_from_camera, double log_scale, Eigen::VectorXd code,
+                                double unit = 1);
+
 class PairVariables {
  public:
-  // Mapping: both world poses and both depths are variables of their keyframes.
-  static PairVariables World(int64_t source, int64_t target);
+  // Mapping: both keyframes' places and depths are variables.
+  static PairVariables World(const MapSide& source, const MapSide& target);
+  static PairVariables World(int64_t source, int64_t target) {
+    return World(MapSide{source}, MapSide{target});
+  }
   // Tracking: the variable is target_from_source itself.
   static PairVariables Relative(const Key& target_from_source, DepthVariables source,
                                 DepthVariables target = {});
@@ -66,18 +80,25 @@ class PairVariables {
 
   std::vector<Key> Keys() const;
   PairState Resolve(const Values& values) const;
-  bool SourceCodeIsFree() const { return source_.code_key.has_value(); }
-  bool TargetCodeIsFree() const { return target_.code_key.has_value(); }
+  bool SourceCodeIsFree() const { return map_ ? source_code_is_seen_ : source_.code_key.has_value(); }
+  bool TargetCodeIsFree() const { return map_ ? target_code_is_seen_ : target_.code_key.has_value(); }
   // True if no variable moves the source's depth; then these are its values.
-  bool SourceDepthIsFixed() const { return !source_.log_scale_key && !source_.code_key; }
+  bool SourceDepthIsFixed() const { return !map_ && !source_.log_scale_key && !source_.code_key; }
   const DepthVariables& SourceDepth() const { return source_; }
   int LocalDimension(const PairState& state) const;
-  // d(target_from_source) / d(source pose) is Ad(T_target⁻¹), and its negative for the target pose.
   NormalBlock Expand(const PairSystem& system, const Values& values) const;
 
  private:
-  Key source_pose_;
-  std::optional<Key> target_pose_;  // none: source_pose_ is the relative pose
+  struct Sides {
+    MapSide source, target;
+  };
+  NormalBlock ExpandToKeyframes(const PairSystem& system, const Values& values) const;
+  NormalBlock ExpandToRelative(const PairSystem& system, const Values& values) const;
+
+  std::optional<Sides> map_;  // mapping
+  bool source_code_is_seen_ = true;
+  bool target_code_is_seen_ = true;
+  Key relative_;  // tracking: target_from_source, and what else is free
   DepthVariables source_;
   DepthVariables target_;
 };

@@ -1,5 +1,7 @@
 #include "lumen/factors/pose_scale_graph.h"
 
+#include <cmath>
+
 #include "lumen/base/error.h"
 #include "lumen/factors/prior_factors.h"
 
@@ -68,16 +70,16 @@ FactorGraph MakeFactors(const PoseScaleProblem& problem, const PoseScaleOptions&
   }
   for (const PoseScaleLoop& l : problem.loops) {
     AddBothWays(l.source, l.target, l.goal, loop, factors);
-    factors.push_back(std::make_shared<ScaleFactor>(LogScaleKey(l.source), l.goal.source_log_scale,
+    factors.push_back(std::make_shared<ScaleFactor>(KeyframeKey(l.source), l.goal.source_log_scale,
                                                     options.loop_scale_weight));
-    factors.push_back(std::make_shared<ScaleFactor>(LogScaleKey(l.target), l.goal.target_log_scale,
+    factors.push_back(std::make_shared<ScaleFactor>(KeyframeKey(l.target), l.goal.target_log_scale,
                                                     options.loop_scale_weight));
   }
   const PoseScale& anchor = problem.keyframes.at(problem.anchor);
+  factors.push_back(std::make_shared<PoseFactor>(KeyframeKey(problem.anchor), anchor.world_from_camera,
+                                                 options.anchor_weight));
   factors.push_back(
-      std::make_shared<PoseFactor>(PoseKey(problem.anchor), anchor.world_from_camera, options.anchor_weight));
-  factors.push_back(
-      std::make_shared<ScaleFactor>(LogScaleKey(problem.anchor), anchor.log_scale, options.anchor_weight));
+      std::make_shared<ScaleFactor>(KeyframeKey(problem.anchor), anchor.log_scale, options.anchor_weight));
   return factors;
 }
 
@@ -103,12 +105,13 @@ PoseScaleResult SolvePoseScaleGraph(const PoseScaleProblem& problem, const PoseS
 
   Values values;
   for (const auto& [id, state] : problem.keyframes) {
-    values.Insert(PoseKey(id), state.world_from_camera);
-    values.Insert(LogScaleKey(id), state.log_scale);
+    values.Insert(KeyframeKey(id), MakeKeyframeValue(state.world_from_camera, state.log_scale, {}));
   }
   result.solver = MinimizeLevenbergMarquardt(MakeFactors(problem, options), options.solver, values);
-  for (auto& [id, state] : result.keyframes)
-    state = {values.Pose(PoseKey(id)), values.LogScale(LogScaleKey(id))};
+  for (auto& [id, state] : result.keyframes) {
+    const Sim3& place = values.Keyframe(KeyframeKey(id)).world_from_keyframe;
+    state = {Rigid3(place.Rotation(), place.Translation()), std::log(place.Scale())};
+  }
   result.status = result.solver.Converged() ? PoseScaleStatus::kConverged : PoseScaleStatus::kNotConverged;
   result.reason = ToString(result.solver.reason);
   return result;

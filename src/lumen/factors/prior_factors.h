@@ -1,4 +1,5 @@
-// Factors that hold one keyframe's variables near a goal: CD (depth code), SC (log-scale), PS (pose).
+// Factors that hold one variable near a goal: CD (depth code), SC (log-scale), PS (pose). The variable is
+// that quantity itself, or a keyframe, of which they see that part alone.
 #pragma once
 
 #include "lumen/graph/factor.h"
@@ -9,6 +10,7 @@ namespace lumen {
 class CodeFactor : public ResidualFactor {
  public:
   CodeFactor(const Key& key, Eigen::VectorXd goal, double weight = 1e-4);
+  Eigen::VectorXd StepFrom(const std::vector<Value>& from, const Values& now) const override;
 
  protected:
   Eigen::VectorXd Residual(const Values& values, Eigen::MatrixXd* jacobian) const override;
@@ -18,7 +20,8 @@ class CodeFactor : public ResidualFactor {
   double root_weight_;
 };
 
-// SC: L = (log s − log s̃)². The paper's weight is 1e4 to anchor a map, 10 in the pose–scale graph.
+// SC: L = (log s − log s̃)². The paper's weight is 1e4 to anchor a map, 10 in the pose–scale graph. Of a
+// keyframe it is the log-scale of its place, in that variable's unit.
 class ScaleFactor : public ResidualFactor {
  public:
   ScaleFactor(const Key& key, double log_scale_goal, double weight = 1e4);

@@ -11,10 +11,11 @@
 
 namespace lumen {
 
-// A quadratic term over slots; no slots: taken out.
+// A quadratic term over slots, as it was linearised somewhere; no slots: taken out.
 struct LinearFactor {
   std::vector<int> slots;
   NormalBlock block;
+  Eigen::VectorXd b;  // its gradient where all tangents are zero
 };
 
 // A variable whose tangent starts at another point from now on needs no mention of its own: all terms it
@@ -22,7 +23,15 @@ struct LinearFactor {
 struct TreeChange {
   std::vector<int> touched;      // variables of terms that are new, changed or gone
   std::vector<int> new_factors;  // indices of terms not in the tree yet
+  std::vector<int> removed;      // variables that no term holds any more
   std::vector<int> keep_last;    // variables to eliminate last: where the next change is expected
+};
+
+// What back-substitution found: the tangents of these variables, and what they were before, one after
+// another.
+struct TreeSolution {
+  std::vector<int> slots;
+  std::vector<double> before;
 };
 
 struct EliminationSummary {
@@ -34,16 +43,23 @@ struct EliminationSummary {
 class BayesTree {
  public:
   int AddVariable(int dimension);
-  int NumVariables() const { return static_cast<int>(variables_.size()); }
+  int Dimension(int slot) const { return At(slot).dimension; }
+  // Only the first `free` entries of its tangent are solved for; the rest stay what they are. From the next
+  // elimination on, which has to touch every term it occurs in.
+  void SetFree(int slot, int free) { At(slot).free = free; }
+  bool IsHeld(int slot) const { return At(slot).free < At(slot).dimension; }
 
-  EliminationSummary Reeliminate(const TreeChange& change, const std::vector<LinearFactor>& factors);
+  // Independent branches are eliminated at the same time; the result does not depend on the threads.
+  EliminationSummary Reeliminate(const TreeChange& change, const std::vector<LinearFactor>& factors,
+                                 int threads = 1);
   // Back-substitution below what was re-eliminated last; goes on into a clique only while a variable of
-  // its separator changed by more than `wildfire` since the clique last saw it. Returns the solved slots.
-  std::vector<int> Solve(double wildfire);
+  // its separator changed by more than `wildfire` since the clique last saw it.
+  TreeSolution Solve(double wildfire);
 
   // The solution H δ = -b, per slot.
   Eigen::Map<const Eigen::VectorXd> Delta(int slot) const;
-  void ResetDelta(int slot);
+  // Puts a tangent elsewhere; what hangs on it has to be touched by the next elimination.
+  void SetDelta(int slot, const Eigen::Ref<const Eigen::VectorXd>& delta);
 
   // The joint covariance (H⁻¹) of some variables, one after the other.
   Eigen::MatrixXd JointCovariance(const std::vector<int>& slots) const;
@@ -51,9 +67,10 @@ class BayesTree {
  private:
   struct Variable {
     int dimension = 0;
+    int free = 0;    // entries that are solved for; the rest are held
     int offset = 0;  // in delta_
     int clique = -1;
-    int position = 0;         // scratch: its place in the elimination or in a frontal matrix
+    int position = 0;         // scratch: its place in the elimination
     int64_t changed_at = -1;  // the last solve in which it changed beyond the wildfire threshold
   };
   struct Clique {
@@ -64,6 +81,7 @@ class BayesTree {
     Eigen::MatrixXd marginal_H;            // what elimination leaves to the separator
     Eigen::VectorXd marginal_b;
     int parent = -1;
+    int depth = 0;  // scratch: below the root, where it was eliminated last
     std::vector<int> children;
     std::vector<int> factors;  // terms whose first eliminated variable is one of the frontals
     bool is_new = false;
@@ -78,11 +96,12 @@ class BayesTree {
   std::vector<int> BuildCliques(const Detached& top, const TreeChange& change,
                                 const std::vector<LinearFactor>& factors);
   void Attach(const Detached& top, const std::vector<LinearFactor>& factors);
-  bool EliminateClique(Clique& clique, const std::vector<LinearFactor>& factors);
+  bool EliminateClique(Clique& clique, const std::vector<LinearFactor>& factors) const;
+  int EliminateLevels(const std::vector<int>& cliques, const std::vector<LinearFactor>& factors, int threads);
   void SolveClique(Clique& clique, double wildfire);
   int FirstEliminated(const std::vector<int>& slots) const;
   int NewClique();
-  int DimensionOf(const std::vector<int>& slots) const;
+  int FreeDimensionOf(const std::vector<int>& slots) const;
   Eigen::VectorXd GatherDelta(const std::vector<int>& slots) const;
 
   Variable& At(int slot) { return variables_[static_cast<size_t>(slot)]; }

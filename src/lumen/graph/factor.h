@@ -21,6 +21,10 @@ class Factor {
   virtual double Error(const Values& values) const = 0;
   // Error, its gradient and its Gauss–Newton Hessian, laid out in the order of Keys().
   virtual NormalBlock Linearize(const Values& values) const = 0;
+  // A step of the keys' tangents that takes them from `from` (one value per key) to where they are now, as
+  // far as this factor can tell: one that sees relative places alone gives none where its keys moved
+  // together.
+  virtual Eigen::VectorXd StepFrom(const std::vector<Value>& from, const Values& now) const;
 
  private:
   std::vector<Key> keys_;
@@ -44,6 +48,14 @@ class ResidualFactor : public Factor {
  protected:
   // The residual and, if asked for, its Jacobian by the tangents of Keys() (resized by the callee).
   virtual Eigen::VectorXd Residual(const Values& values, Eigen::MatrixXd* jacobian) const = 0;
+};
+
+// A factor between two keyframes that sees them relative to each other alone.
+class RelativeFactor : public Factor {
+ public:
+  RelativeFactor(const Key& first, const Key& second);
+  // As if the second had stayed in place.
+  Eigen::VectorXd StepFrom(const std::vector<Value>& from, const Values& now) const override;
 };
 
 }  // namespace lumen

@@ -1,5 +1,5 @@
 // Names of variables: a kind and the number of the keyframe (or frame) it belongs to. The kind fixes what
-// is stored in Values: a pose is a Rigid3, a log-scale a double, a code a vector.
+// is stored in Values: a pose is a Rigid3, a log-scale a double, a code a vector, a keyframe all three.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace lumen {
 
-enum class KeyKind : uint8_t { kPose, kLogScale, kCode };
+enum class KeyKind : uint8_t { kPose, kLogScale, kCode, kKeyframe };
 
 struct Key {
   KeyKind kind = KeyKind::kPose;
@@ -26,6 +26,7 @@ struct Key {
 inline Key PoseKey(int64_t id) { return {KeyKind::kPose, id}; }
 inline Key LogScaleKey(int64_t id) { return {KeyKind::kLogScale, id}; }
 inline Key CodeKey(int64_t id) { return {KeyKind::kCode, id}; }
+inline Key KeyframeKey(int64_t id) { return {KeyKind::kKeyframe, id}; }
 
 std::string ToString(const Key& key);  // "pose 7"
 

@@ -8,12 +8,6 @@
 
 namespace lumen {
 
-void StepThresholds::Describe(ConfigVisitor& visitor) {
-  visitor.Field("pose", pose, {.min = 0, .help = "largest tangent entry of a pose (map units, radians)"});
-  visitor.Field("log_scale", log_scale, {.min = 0, .help = "log-scale"});
-  visitor.Field("code", code, {.min = 0, .help = "largest entry of a depth code"});
-}
-
 void LevenbergMarquardtOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("max_iterations", max_iterations, {.min = 1, .max = 10000, .help = "steps tried at most"});
   visitor.Field("initial_damping", initial_damping, {.min = 0, .help = "first damping, times diag(H)"});
@@ -48,7 +42,8 @@ constexpr double kSmallestSize = 1e-3;
 
 double SizeOf(const Value& value) {
   if (const auto* pose = std::get_if<Rigid3>(&value)) return pose->Log().norm();
-  if (std::holds_alternative<double>(value)) return 1.0;  // ds / s = dσ
+  if (std::holds_alternative<double>(value)) return 1.0;         // ds / s = dσ
+  if (std::holds_alternative<KeyframeValue>(value)) return 1.0;  // its steps are in its own unit
   return std::get<Eigen::VectorXd>(value).norm();
 }
 
@@ -177,7 +172,7 @@ class Minimizer {
   bool StepIsSettled() {
     if (options_.settled_steps == 0) return false;
     const bool is_below = AllSteps([&](const Key& key, const auto& step) {
-      return step.cwiseAbs().maxCoeff() <= options_.settled_thresholds.Of(key.kind);
+      return options_.settled_thresholds.Share(key.kind, step) <= 1;
     });
     settled_in_a_row_ = is_below ? settled_in_a_row_ + 1 : 0;
     return settled_in_a_row_ >= options_.settled_steps;

@@ -7,20 +7,9 @@
 
 #include "lumen/base/config.h"
 #include "lumen/graph/factor.h"
+#include "lumen/graph/step_thresholds.h"
 
 namespace lumen {
-
-// A bound on a variable's step for each kind of variable (∞-norm of its tangent).
-struct StepThresholds {
-  double pose = 1e-3;
-  double log_scale = 1e-3;
-  double code = 1e-2;
-
-  double Of(KeyKind kind) const {
-    return kind == KeyKind::kPose ? pose : kind == KeyKind::kLogScale ? log_scale : code;
-  }
-  void Describe(ConfigVisitor& visitor);
-};
 
 struct LevenbergMarquardtOptions {
   int max_iterations = 40;

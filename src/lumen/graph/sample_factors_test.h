@@ -1,6 +1,8 @@
 // Small factors for the tests and benchmarks of the solvers.
 #pragma once
 
+#include <cmath>
+
 #include "lumen/base/random.h"
 #include "lumen/graph/factor.h"
 
@@ -127,30 +129,120 @@ class QuadraticFactor : public Factor {
   NormalBlock block_;
 };
 
-// A chain of keyframes (pose, log-scale, code: 23 unknowns), each tied to its four predecessors.
+// A chain of keyframes (23 unknowns), each tied to its four predecessors.
 struct ChainLink {
   Values values;
   FactorGraph factors;
 };
 
 inline ChainLink MakeChainLink(int64_t id, Random& random) {
-  const auto keys_of = [](int64_t i) { return std::vector<Key>{PoseKey(i), LogScaleKey(i), CodeKey(i)}; };
-  const auto add = [](Values& values, int64_t i) {
-    values.Insert(PoseKey(i), Rigid3());
-    values.Insert(LogScaleKey(i), 0.0);
-    values.Insert(CodeKey(i), Eigen::VectorXd(Eigen::VectorXd::Zero(16)));
-  };
+  const KeyframeValue origin{Sim3(), Eigen::VectorXd::Zero(16)};
   ChainLink link;
-  add(link.values, id);
-  link.factors.push_back(std::make_shared<QuadraticFactor>(keys_of(id), link.values, random));
+  link.values.Insert(KeyframeKey(id), origin);
+  link.factors.push_back(
+      std::make_shared<QuadraticFactor>(std::vector<Key>{KeyframeKey(id)}, link.values, random));
   for (int64_t other = std::max<int64_t>(0, id - 4); other < id; ++other) {
     Values both = link.values;
-    add(both, other);
-    std::vector<Key> keys = keys_of(other);
-    for (const Key& key : keys_of(id)) keys.push_back(key);
-    link.factors.push_back(std::make_shared<QuadraticFactor>(std::move(keys), both, random));
+    both.Insert(KeyframeKey(other), origin);
+    link.factors.push_back(std::make_shared<QuadraticFactor>(
+        std::vector<Key>{KeyframeKey(other), KeyframeKey(id)}, both, random));
   }
   return link;
 }
+
+// A measured similarity between two keyframes, and a bent relation between their codes.
+class BetweenKeyframes : public RelativeFactor {
+ public:
+  BetweenKeyframes(int64_t a, int64_t b, const Sim3& b_from_a, const Vector7d& weights,
+                   Eigen::VectorXd code_difference, double code_weight = 1)
+      : RelativeFactor(KeyframeKey(a), KeyframeKey(b)),
+        b_from_a_(b_from_a),
+        weights_(weights),
+        code_difference_(std::move(code_difference)),
+        code_weight_(code_weight) {}
+
+  double Error(const Values& values) const override { return Make(values).error; }
+  NormalBlock Linearize(const Values& values) const override { return Make(values); }
+
+ private:
+  NormalBlock Make(const Values& values) const {
+    const KeyframeValue& a = values.Keyframe(Keys()[0]);
+    const KeyframeValue& b = values.Keyframe(Keys()[1]);
+    const Sim3 now = b.world_from_keyframe.Inverse() * a.world_from_keyframe;
+    const Vector7d residual = (b_from_a_.Inverse() * now).Log();
+    Matrix7d by_right;  // of Log(X Exp(d)) by d, numerically
+    for (int i = 0; i < 7; ++i) {
+      const Vector7d d = 1e-5 * Vector7d::Unit(i);
+      by_right.col(i) =
+          ((Sim3::Exp(residual) * Sim3::Exp(d)).Log() - (Sim3::Exp(residual) * Sim3::Exp(-d)).Log()) / 2e-5;
+    }
+    const auto codes = a.code.size();
+    const int dimension = 7 + static_cast<int>(codes);
+    NormalBlock block{BlockLayout(Keys(), values)};
+    Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(dimension, 2 * dimension);
+    jacobian.topLeftCorner<7, 7>() = weights_.asDiagonal() * by_right;
+    jacobian.block<7, 7>(0, dimension) = -(weights_.asDiagonal() * by_right * now.Inverse().Adjoint());
+    Eigen::VectorXd residuals(dimension);
+    residuals.head<7>() = weights_.cwiseProduct(residual);
+    for (Eigen::Index i = 0; i < codes; ++i) {
+      const auto row = 7 + i;
+      residuals[row] = code_weight_ * (a.code[i] + 0.05 * std::sin(a.code[i]) - b.code[i] -
+                                       code_difference_[i] + 0.3 * residual[i % 7]);
+      jacobian(row, row) = code_weight_ * (1 + 0.05 * std::cos(a.code[i]));
+      jacobian(row, dimension + row) = -code_weight_;
+      jacobian.row(row).head<7>() += code_weight_ * 0.3 * by_right.row(i % 7);
+      jacobian.row(row).segment<7>(dimension) -=
+          code_weight_ * 0.3 * (by_right * now.Inverse().Adjoint()).row(i % 7);
+    }
+    block.AddResidual(residuals, jacobian, 1.0);
+    return block;
+  }
+
+  Sim3 b_from_a_;
+  Vector7d weights_;
+  Eigen::VectorXd code_difference_;
+  double code_weight_;
+};
+
+// Holds a keyframe near a place and a code.
+class HoldKeyframe : public ResidualFactor {
+ public:
+  HoldKeyframe(int64_t id, KeyframeValue goal, double weight, double code_weight)
+      : ResidualFactor({KeyframeKey(id)}),
+        goal_(std::move(goal)),
+        weight_(weight),
+        code_weight_(code_weight) {}
+
+  Eigen::VectorXd StepFrom(const std::vector<Value>& from, const Values& now) const override {
+    Eigen::VectorXd step = Factor::StepFrom(from, now);
+    if (weight_ == 0) step.head<7>().setZero();
+    return step;
+  }
+
+ protected:
+  Eigen::VectorXd Residual(const Values& values, Eigen::MatrixXd* jacobian) const override {
+    const Value value = values.At(Keys()[0]);
+    Eigen::VectorXd residual = Local(Value(goal_), value);
+    if (jacobian != nullptr) {
+      jacobian->setZero(residual.size(), residual.size());
+      for (int i = 0; i < 7; ++i) {
+        const Eigen::VectorXd d = 1e-5 * Eigen::VectorXd::Unit(residual.size(), i);
+        jacobian->col(i) =
+            weight_ * (Local(Value(goal_), Retract(value, d)) - Local(Value(goal_), Retract(value, -d))) /
+            2e-5;
+      }
+      jacobian->bottomRightCorner(residual.size() - 7, residual.size() - 7)
+          .diagonal()
+          .setConstant(code_weight_);
+    }
+    residual.head<7>() *= weight_;
+    residual.tail(residual.size() - 7) *= code_weight_;
+    return residual;
+  }
+
+ private:
+  KeyframeValue goal_;
+  double weight_, code_weight_;
+};
 
 }  // namespace lumen

@@ -9,7 +9,7 @@ namespace lumen {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"pose", "log-scale", "code"};
+constexpr const char* kKindNames[] = {"pose", "log-scale", "code", "keyframe"};
 
 bool KindFits(KeyKind kind, const Value& value) {
   switch (kind) {
@@ -19,6 +19,8 @@ bool KindFits(KeyKind kind, const Value& value) {
       return std::holds_alternative<double>(value);
     case KeyKind::kCode:
       return std::holds_alternative<Eigen::VectorXd>(value);
+    case KeyKind::kKeyframe:
+      return std::holds_alternative<KeyframeValue>(value);
   }
   return false;
 }
@@ -37,6 +39,8 @@ std::string ToString(const Key& key) {
 int Dimension(const Value& value) {
   if (std::holds_alternative<Rigid3>(value)) return Rigid3::kDimension;
   if (std::holds_alternative<double>(value)) return 1;
+  if (const auto* keyframe = std::get_if<KeyframeValue>(&value))
+    return KeyframeValue::kPlace + static_cast<int>(keyframe->code.size());
   return static_cast<int>(std::get<Eigen::VectorXd>(value).size());
 }
 
@@ -45,6 +49,11 @@ bool IsFinite(const Value& value) {
     return pose->Rotation().coeffs().allFinite() && pose->Translation().allFinite();
   }
   if (const auto* scalar = std::get_if<double>(&value)) return std::isfinite(*scalar);
+  if (const auto* keyframe = std::get_if<KeyframeValue>(&value)) {
+    const Sim3& place = keyframe->world_from_keyframe;
+    return std::isfinite(place.Scale()) && place.Scale() > 0 && place.Rotation().coeffs().allFinite() &&
+           place.Translation().allFinite() && keyframe->code.allFinite();
+  }
   return std::get<Eigen::VectorXd>(value).allFinite();
 }
 
@@ -52,6 +61,10 @@ Value Retract(const Value& value, const Eigen::Ref<const Eigen::VectorXd>& delta
   LUMEN_CHECK(delta.size() == Dimension(value), delta.size(), " numbers for dimension ", Dimension(value));
   if (const auto* pose = std::get_if<Rigid3>(&value)) return pose->Retract(Vector6d(delta));
   if (const auto* scalar = std::get_if<double>(&value)) return *scalar + delta[0];
+  if (const auto* keyframe = std::get_if<KeyframeValue>(&value)) {
+    return KeyframeValue{keyframe->world_from_keyframe * Sim3::Exp(delta.head<KeyframeValue::kPlace>()),
+                         keyframe->code + delta.tail(keyframe->code.size())};
+  }
   return Eigen::VectorXd(std::get<Eigen::VectorXd>(value) + delta);
 }
 
@@ -60,6 +73,14 @@ Eigen::VectorXd Local(const Value& from, const Value& to) {
   if (const auto* pose = std::get_if<Rigid3>(&from)) return pose->Local(std::get<Rigid3>(to));
   if (const auto* scalar = std::get_if<double>(&from)) {
     return Eigen::VectorXd::Constant(1, std::get<double>(to) - *scalar);
+  }
+  if (const auto* keyframe = std::get_if<KeyframeValue>(&from)) {
+    const auto& other = std::get<KeyframeValue>(to);
+    Eigen::VectorXd local(Dimension(from));
+    local.head<KeyframeValue::kPlace>() =
+        (keyframe->world_from_keyframe.Inverse() * other.world_from_keyframe).Log();
+    local.tail(keyframe->code.size()) = other.code - keyframe->code;
+    return local;
   }
   return std::get<Eigen::VectorXd>(to) - std::get<Eigen::VectorXd>(from);
 }
@@ -76,6 +97,11 @@ void Values::Set(const Key& key, Value value) {
   LUMEN_CHECK(found != values_.end(), ToString(key), " is not there");
   LUMEN_CHECK(Dimension(found->second) == Dimension(value), "another dimension for ", ToString(key));
   found->second = std::move(value);
+}
+
+void Values::Erase(const Key& key) {
+  const bool was_there = values_.erase(key) > 0;
+  LUMEN_CHECK(was_there, ToString(key), " is not there");
 }
 
 std::vector<Key> Values::Keys() const {
@@ -105,6 +131,11 @@ double Values::LogScale(const Key& key) const {
 const Eigen::VectorXd& Values::Code(const Key& key) const {
   LUMEN_CHECK(key.kind == KeyKind::kCode, ToString(key), " is no code");
   return std::get<Eigen::VectorXd>(At(key));
+}
+
+const KeyframeValue& Values::Keyframe(const Key& key) const {
+  LUMEN_CHECK(key.kind == KeyKind::kKeyframe, ToString(key), " is no keyframe");
+  return std::get<KeyframeValue>(At(key));
 }
 
 }  // namespace lumen

@@ -16,6 +16,8 @@ Values MakeValues() {
   values.Insert(PoseKey(1), Rigid3(Eigen::Quaterniond(0.9, 0.1, -0.3, 0.2), {1, 2, 3}));
   values.Insert(LogScaleKey(1), 0.3);
   values.Insert(CodeKey(1), Eigen::VectorXd(Eigen::VectorXd::LinSpaced(16, -1, 1)));
+  values.Insert(KeyframeKey(1), KeyframeValue{Sim3(1.7, Eigen::Quaterniond(0.9, 0.1, -0.3, 0.2), {1, 2, 3}),
+                                              Eigen::VectorXd::LinSpaced(4, -1, 1)});
   return values;
 }
 
@@ -38,10 +40,19 @@ TEST(FactorGraphValues, PosesMoveOnTheLeft) {
   EXPECT_LT((moved.Translation() - pose.Translation() - Eigen::Vector3d(0.5, 0, 0)).norm(), 1e-15);
 }
 
+TEST(FactorGraphValues, KeyframesMoveInTheirOwnFrame) {
+  const KeyframeValue keyframe = MakeValues().Keyframe(KeyframeKey(1));
+  Eigen::VectorXd delta = Eigen::VectorXd::Zero(11);
+  delta[2] = 0.5;
+  const auto moved = std::get<KeyframeValue>(Retract(Value(keyframe), delta));
+  const Sim3& place = keyframe.world_from_keyframe;
+  EXPECT_LT((moved.world_from_keyframe.Translation() - place * Eigen::Vector3d(0, 0, 0.5)).norm(), 1e-14);
+}
+
 TEST(FactorGraphValues, KeysStandByKeyframeThenKind) {
   Values values = MakeValues();
   values.Insert(PoseKey(0), Rigid3());
-  const std::vector<Key> expected{PoseKey(0), PoseKey(1), LogScaleKey(1), CodeKey(1)};
+  const std::vector<Key> expected{PoseKey(0), PoseKey(1), LogScaleKey(1), CodeKey(1), KeyframeKey(1)};
   EXPECT_EQ(values.Keys(), expected);
 }
 
@@ -59,6 +70,8 @@ TEST(FactorGraphValues, RefuseWhatIsNotFiniteOrOfAnotherKindOrNotThere) {
   EXPECT_THROW(values.Pose(LogScaleKey(1)), ContractError);
   EXPECT_THROW(values.LogScale(PoseKey(1)), ContractError);
   EXPECT_THROW(values.Code(PoseKey(1)), ContractError);
+  EXPECT_THROW(values.Keyframe(PoseKey(1)), ContractError);
+  EXPECT_THROW(values.Erase(PoseKey(9)), ContractError);
   EXPECT_EQ(values.LogScale(LogScaleKey(1)), 0.3);
 }
 
