@@ -67,7 +67,7 @@ float DepthBasis::DepthAt(int x, int y, double log_scale, const Eigen::VectorXd&
 }
 
 DepthBasis MakeDepthBasis(Image<float> average, Image<float> bases, ImageView<const uint8_t> mask) {
-  LUMEN_CHECK(SameSize(average, bases) && SameSize(average, mask));
+  LUMEN_CHECK((bases.Empty() || SameSize(average, bases)) && SameSize(average, mask));
   double sum = 0;
   int64_t count = 0;
   for (int y = 0; y < average.Height(); ++y) {
@@ -109,6 +109,27 @@ std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& inp
   view.mask = FeatureMask(input_mask);
   view.eroded_mask = ErodeMask(view.mask, erosion);
   return std::make_shared<const View>(std::move(view));
+}
+
+std::shared_ptr<const Keyframe> KeepDepthOnly(const Keyframe& keyframe, const Eigen::VectorXd& code) {
+  auto frame = std::make_shared<Frame>();
+  frame->index = keyframe.frame->index;
+  frame->time = keyframe.frame->time;
+  frame->image = keyframe.frame->image;
+  frame->view = keyframe.frame->view;
+  auto kept = std::make_shared<Keyframe>();
+  kept->depth = {ComputeDepth(keyframe.depth, 0, code), {}, keyframe.depth.mean_square};
+  kept->frame = std::move(frame);
+  return kept;
+}
+
+Sim3 PlaceOf(const KeyframeState& state) {
+  return {std::exp(state.log_scale), state.world_from_camera.Rotation(),
+          state.world_from_camera.Translation()};
+}
+
+KeyframeState StateAt(const Sim3& place, Eigen::VectorXd code) {
+  return {Rigid3(place.Rotation(), place.Translation()), std::log(place.Scale()), std::move(code)};
 }
 
 double RelativeBasisSize(const Keyframe& keyframe) {

@@ -10,6 +10,7 @@
 
 #include "lumen/geometry/camera.h"
 #include "lumen/geometry/rigid3.h"
+#include "lumen/geometry/sim3.h"
 #include "lumen/image/image.h"
 
 namespace lumen {
@@ -57,7 +58,7 @@ struct DepthBasis {
   Image<float> bases;     // D̂, B channels interleaved
   float mean_square = 0;  // mean of D̄² over the mask: what robust thresholds are measured in
 
-  int NumBases() const { return bases.Channels(); }
+  int NumBases() const { return bases.Empty() ? 0 : bases.Channels(); }
   float DepthAt(int x, int y, double log_scale, const Eigen::VectorXd& code) const;
 };
 
@@ -95,6 +96,10 @@ struct Keyframe {
   DepthBasis depth;
 };
 
+// What is left of a keyframe that nothing is compared with any more: its picture, and its depth by this code
+// as the average, without bases.
+std::shared_ptr<const Keyframe> KeepDepthOnly(const Keyframe& keyframe, const Eigen::VectorXd& code);
+
 // How large the bases are beside the average depth, squared: what a code of one adds, as a share.
 double RelativeBasisSize(const Keyframe& keyframe);
 
@@ -103,5 +108,9 @@ struct KeyframeState {
   double log_scale = 0;
   Eigen::VectorXd code;
 };
+
+// A keyframe's place and scale as one: what takes its own unit to the world; and back.
+Sim3 PlaceOf(const KeyframeState& state);
+KeyframeState StateAt(const Sim3& place, Eigen::VectorXd code);
 
 }  // namespace lumen

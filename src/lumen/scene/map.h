@@ -23,6 +23,11 @@ struct MapKeyframe {
   std::shared_ptr<const Keyframe> keyframe;
   KeyframeState state;
   int submap = 0;  // keyframes of different sub-maps have nothing to do with each other yet
+  // A keyframe that has retired, since another shows its place, lies as it lay with that one, its host. Of
+  // what it was made from the picture and its depth are left, for surface and path.
+  KeyframeId host = -1;
+
+  bool IsActive() const { return host < 0; }
 };
 
 struct MapSnapshot {

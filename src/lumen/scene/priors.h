@@ -15,6 +15,8 @@ class Priors {
   virtual Image<float> ComputeAverageDepth(const InputFrame& frame) = 0;
   // Average depth and bases: for keyframes only.
   virtual DepthBasis ComputeDepthBasis(const InputFrame& frame) = 0;
+  // Whether features and average depth may be asked for at the same time, by two threads.
+  virtual bool BothAtOnce() const { return false; }
 };
 
 }  // namespace lumen

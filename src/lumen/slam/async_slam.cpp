@@ -1,6 +1,7 @@
 #include "lumen/slam/async_slam.h"
 
 #include "lumen/base/first_failure.h"
+#include "lumen/base/step_back.h"
 #include "lumen/slam/live_frame.h"
 
 namespace lumen {
@@ -51,10 +52,13 @@ void AsyncSlam::Finish() {
 }
 
 void AsyncSlam::RunNetworks(InputFrame input) {
+  // They would take all the time there is, while the camera's place and the map wait for their share.
+  thread_local const bool steps_back = (StepBack(), true);
+  static_cast<void>(steps_back);
   auto prepared = std::make_shared<Prepared>();
   prepared->fault = FindImageFault(input.image, options_.tracking);
   const Stopwatch watch;
-  if (prepared->fault.empty()) prepared->live = MakeLiveFrame(input, view_, *priors_, times_);
+  if (prepared->fault.empty()) prepared->live = MakeLiveFrame(input, view_, *priors_, times_, 2);
   prepared->network_ms = watch.ElapsedMs();
   prepared->input = std::move(input);
   tracking_->Submit(std::move(prepared));  // refused only once tracking has stopped this stage too

@@ -38,19 +38,22 @@ BackEnd::BackEnd(const SlamOptions& options)
     : options_(options),
       mapper_(options.mapping, options.threads),
       loops_(options.loop, mapper_, options.threads),
+      culler_(options.map, options.keyframe, mapper_, loops_),
       snapshot_(std::make_shared<MapSnapshot>()) {}
 
 void BackEnd::Add(const KeyframeRequest& request) {
   if (request.reference < 0) {
     mapper_.Start(request.id, request.keyframe, PlaceRequest(request, nullptr), request.submap);
   } else {
-    const MapKeyframe& reference = mapper_.At(request.reference);
-    mapper_.Add(request.id, request.keyframe, PlaceRequest(request, &reference.state), reference.submap,
-                request.reference);
-    mapper_.Connect(request.id, request.reference, EdgeKind::kTemporal);
-    for (const KeyframeId id : request.connections) {
-      // A sub-map may have been joined or split since the request was made.
-      if (mapper_.At(id).submap == reference.submap && !mapper_.Connected(request.id, id))
+    // Since the request was made a sub-map may have been joined or split, or a keyframe have retired.
+    const KeyframeState lies = mapper_.StateOf(request.reference);
+    const KeyframeId reference = mapper_.HostOf(request.reference);
+    const int submap = mapper_.At(reference).submap;
+    mapper_.Add(request.id, request.keyframe, PlaceRequest(request, &lies), submap, reference);
+    mapper_.Connect(request.id, reference, EdgeKind::kTemporal);
+    for (const KeyframeId connection : request.connections) {
+      const KeyframeId id = mapper_.HostOf(connection);
+      if (mapper_.At(id).submap == submap && !mapper_.Connected(request.id, id))
         mapper_.Connect(request.id, id, EdgeKind::kTemporal);
     }
   }
@@ -61,7 +64,11 @@ void BackEnd::Add(const KeyframeRequest& request) {
   for (int i = 0; i < options_.mapping.updates; ++i) mapper_.Update();
   loops_.Audit(request.id);
   loops_.Search(request.id);
-  quiet_ = mapper_.Update().relinearized_variables == 0;
+  for (const KeyframeId id : culler_.Cull(request.id)) {
+    const std::lock_guard lock(mutex_);
+    loops_.Drop(id);
+  }
+  quiet_ = mapper_.Update().strained_factors == 0;
   Publish();
 }
 
@@ -69,6 +76,7 @@ void BackEnd::Restore(const MapSnapshot& map, const std::map<KeyframeId, BagOfWo
   LUMEN_CHECK(mapper_.Size() == 0, "a map can be restored only into an empty one");
   std::set<int> anchored;
   for (const auto& [id, entry] : map.keyframes) {
+    if (!entry.IsActive()) continue;
     if (anchored.insert(entry.submap).second) {
       mapper_.Start(id, entry.keyframe, entry.state, entry.submap);
     } else {
@@ -79,13 +87,16 @@ void BackEnd::Restore(const MapSnapshot& map, const std::map<KeyframeId, BagOfWo
     loops_.AddWords(id, bag == words.end() ? BagOfWords{} : bag->second);
   }
   for (const MapEdge& edge : map.edges) mapper_.Connect(edge.first, edge.second, edge.kind);
-  quiet_ = mapper_.Update().relinearized_variables == 0;
+  for (const auto& [id, entry] : map.keyframes) {
+    if (!entry.IsActive()) mapper_.AddRetired(id, entry);
+  }
+  quiet_ = mapper_.Update().strained_factors == 0;
   Publish();
 }
 
 bool BackEnd::Improve() {
   if (quiet_) return false;
-  quiet_ = mapper_.Update().relinearized_variables == 0;
+  quiet_ = mapper_.Update().strained_factors == 0;
   Publish();
   return true;
 }
@@ -100,10 +111,12 @@ void BackEnd::Refine() {
     settle();
     if (loops_.AuditByNeighbours() > 0) settle();
   };
+  mapper_.ReleaseAll();
   audit();
   // Loops that only the finished map can show.
   const auto finished = mapper_.MakeSnapshot();
   for (const auto& [id, keyframe] : finished->keyframes) {
+    if (!keyframe.IsActive()) continue;
     loops_.Search(id);
     if (loops_.Unproved() >= kAtATime) audit();
   }
@@ -147,7 +160,9 @@ std::map<KeyframeId, BagOfWords> BackEnd::Words() const {
   const auto snapshot = Snapshot();
   std::map<KeyframeId, BagOfWords> words;
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, keyframe] : snapshot->keyframes) words.emplace(id, loops_.Index().Words(id));
+  for (const auto& [id, keyframe] : snapshot->keyframes) {
+    if (keyframe.IsActive() && loops_.Index().Contains(id)) words.emplace(id, loops_.Index().Words(id));
+  }
   return words;
 }
 

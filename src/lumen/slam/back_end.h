@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "lumen/slam/loop_closer.h"
+#include "lumen/slam/keyframe_culler.h"
 
 namespace lumen {
 
@@ -54,6 +54,7 @@ class BackEnd {
   SlamOptions options_;
   Mapper mapper_;
   LoopCloser loops_;
+  KeyframeCuller culler_;
   bool quiet_ = true;
   mutable std::mutex mutex_;  // guards what is published, and the growth of the place index
   std::shared_ptr<const MapSnapshot> snapshot_;

@@ -59,9 +59,10 @@ BagOfWords FrontEnd::Describe(const Frame& frame) const {
 
 void FrontEnd::Restore(const MapSnapshot& map) {
   LUMEN_CHECK(frames_.empty() && !map.keyframes.empty());
-  reference_ = map.keyframes.rbegin()->first;
-  next_id_ = reference_ + 1;
-  for (const auto& [id, keyframe] : map.keyframes) submaps_ = std::max(submaps_, keyframe.submap + 1);
+  const auto& [newest, keyframe] = *map.keyframes.rbegin();
+  reference_ = keyframe.IsActive() ? newest : keyframe.host;
+  next_id_ = newest + 1;
+  for (const auto& [id, entry] : map.keyframes) submaps_ = std::max(submaps_, entry.submap + 1);
   lost_ = true;
 }
 
@@ -138,7 +139,7 @@ std::vector<KeyframeId> FrontEnd::ChooseConnections(const LiveFrame& live, const
     if (static_cast<int>(chosen.size()) + 1 >= options_.keyframe.max_connections) break;
     if (*id == tracked.reference || std::find(chosen.begin(), chosen.end(), *id) != chosen.end()) continue;
     const auto found = map.keyframes.find(*id);
-    if (found == map.keyframes.end() || found->second.submap != submap) continue;
+    if (found == map.keyframes.end() || !found->second.IsActive() || found->second.submap != submap) continue;
     if (++tries > options_.keyframe.max_connections) break;
     const MapKeyframe& keyframe = found->second;
     const DepthImage depth =
@@ -158,7 +159,7 @@ KeyframeId FrontEnd::FindCovering(const MapSnapshot& map, const TrackResult& tra
   const int submap = map.keyframes.at(tracked.reference).submap;
   std::vector<std::pair<double, KeyframeId>> near;
   for (const auto& [id, keyframe] : map.keyframes) {
-    if (keyframe.submap == submap && id != tracked.reference)
+    if (keyframe.IsActive() && keyframe.submap == submap && id != tracked.reference)
       near.emplace_back(PoseDistance(keyframe, tracked.world_from_camera), id);
   }
   const size_t count = std::min(kTried, near.size());
@@ -267,6 +268,7 @@ FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& publi
   result.depth_noise = habits_.DepthNoise();
   tracker_.SetDepthNoise(result.depth_noise);
   const MapSnapshot map = Overlay(published);
+  if (reference_ >= 0 && !map.keyframes.at(reference_).IsActive()) Refer(map.keyframes.at(reference_).host);
   BagOfWords words = lost_ || reference_ < 0 ? Describe(*live.frame) : BagOfWords{};
 
   bool starts = reference_ < 0;

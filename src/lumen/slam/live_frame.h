@@ -7,7 +7,8 @@
 
 namespace lumen {
 
+// With two threads the two networks run side by side, where they can.
 LiveFrame MakeLiveFrame(const InputFrame& input, const std::shared_ptr<const View>& view, Priors& priors,
-                        StageTimes& times);
+                        StageTimes& times, int threads = 1);
 
 }  // namespace lumen

@@ -36,8 +36,8 @@ void LoopCloser::AddWords(KeyframeId id, BagOfWords words) {
 
 std::vector<KeyframeId> LoopCloser::Before(KeyframeId id, int count) const {
   std::vector<KeyframeId> before;
-  for (auto at = std::lower_bound(order_.begin(), order_.end(), id);
-       at != order_.begin() && std::ssize(before) < count;) {
+  auto at = std::lower_bound(order_.begin(), order_.end(), id);
+  for (int i = 0; i < count && at != order_.begin(); ++i) {
     if (mapper_.Contains(*--at)) before.push_back(*at);
   }
   return before;
@@ -45,11 +45,22 @@ std::vector<KeyframeId> LoopCloser::Before(KeyframeId id, int count) const {
 
 std::vector<KeyframeId> LoopCloser::After(KeyframeId id, int count) const {
   std::vector<KeyframeId> after;
-  for (auto at = std::upper_bound(order_.begin(), order_.end(), id);
-       at != order_.end() && std::ssize(after) < count; ++at) {
+  auto at = std::upper_bound(order_.begin(), order_.end(), id);
+  for (int i = 0; i < count && at != order_.end(); ++i, ++at) {
     if (mapper_.Contains(*at)) after.push_back(*at);
   }
   return after;
+}
+
+void LoopCloser::Drop(KeyframeId retired) {
+  index_.Remove(retired);
+  changes_.Drop(retired);
+}
+
+bool LoopCloser::IsOnProbation(KeyframeId id) const {
+  return std::any_of(probation_.begin(), probation_.end(), [&](const Probation& probation) {
+    return probation.loop.query == id || probation.loop.reference == id;
+  });
 }
 
 std::set<KeyframeId> LoopCloser::JustNow(KeyframeId id) const {

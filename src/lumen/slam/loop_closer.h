@@ -47,6 +47,16 @@ class LoopCloser {
   // Closes a loop as given, right or wrong: for experiments and tests.
   void Close(KeyframeId query, KeyframeId reference, const PairEvidence& evidence, double similarity);
 
+  // A keyframe that has retired is not looked for any more.
+  void Drop(KeyframeId retired);
+  bool IsOnProbation(KeyframeId id) const;
+  // The share of a keyframe's matches with another that the map as it is explains.
+  double AgreementOf(KeyframeId a, KeyframeId b) const {
+    const LoopSide first = mapper_.Side(a);
+    const LoopSide second = mapper_.Side(b);
+    return Agreement(first, second, verifier_.Match(first, second, SeedOf(a, b)));
+  }
+
   const PlaceIndex& Index() const { return index_; }
   std::vector<LoopEvent> TakeEvents() { return std::exchange(events_, {}); }
 
@@ -100,7 +110,7 @@ class LoopCloser {
   bool TellsTheSame(const Candidate& candidate, const Candidate& neighbour) const;
   Rigid3 WorldFromQuery(KeyframeId reference, const RelativePoseScaleGoal& goal) const;
   double SimilarityOf(KeyframeId a, KeyframeId b) const;
-  // The keyframes before this one, the last first, and those after it: so many that are in the map.
+  // The keyframes before this one, the last first, and those after it: those of so many that are in the map.
   std::vector<KeyframeId> Before(KeyframeId id, int count) const;
   std::vector<KeyframeId> After(KeyframeId id, int count) const;
   std::set<KeyframeId> JustNow(KeyframeId id) const;

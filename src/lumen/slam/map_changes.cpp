@@ -14,18 +14,8 @@ namespace {
 constexpr double kAgreeing = 0.03;  // in mean depths, radians and log-scale: a gap not worth spreading
 constexpr int kSettling = 8;        // mapping steps after a loop was taken out
 
-// A keyframe's place and scale as one: what takes its own unit to the world.
-Sim3 PlaceOf(const KeyframeState& state) {
-  return {std::exp(state.log_scale), state.world_from_camera.Rotation(),
-          state.world_from_camera.Translation()};
-}
-
-KeyframeState At(const Sim3& place, Eigen::VectorXd code) {
-  return {Rigid3(place.Rotation(), place.Translation()), std::log(place.Scale()), std::move(code)};
-}
-
 KeyframeState Moved(const Sim3& by, const KeyframeState& state) {
-  return At(by * PlaceOf(state), state.code);
+  return StateAt(by * PlaceOf(state), state.code);
 }
 
 bool Bridges(KeyframeId a, KeyframeId b, const std::set<KeyframeId>& part) {
@@ -138,7 +128,7 @@ SmootherSummary MapChanges::Apply(const MapChange& change) {
       const Sim3 to = PlaceOf(moved);
       if (!whole) whole = to * PlaceOf(from).Inverse();
       const Sim3 rest = (*whole * PlaceOf(from)).Inverse() * to;
-      before = At(*whole * PlaceOf(before) * rest, before.code + moved.code - from.code);
+      before = StateAt(*whole * PlaceOf(before) * rest, before.code + moved.code - from.code);
     }
   }
   return mapper_.Apply(change);
@@ -154,6 +144,10 @@ MapChanges::WayBack MapChanges::TakeWayBack(const LoopPair& loop) {
 }
 
 void MapChanges::Forget(const LoopPair& loop) { TakeWayBack(loop); }
+
+void MapChanges::Drop(KeyframeId retired) {
+  for (WayBack& way : ways_back_) way.before.erase(retired);
+}
 
 std::vector<MapEdge> MapChanges::TakeOut(const LoopPair& loop) {
   const WayBack way = TakeWayBack(loop);

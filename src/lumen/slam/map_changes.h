@@ -37,6 +37,8 @@ class MapChanges {
   std::vector<MapEdge> TakeOut(const LoopPair& loop);
   // The loop has proved itself: its way back is not needed any more.
   void Forget(const LoopPair& loop);
+  // A keyframe that has retired moves with its host.
+  void Drop(KeyframeId retired);
 
  private:
   using States = std::map<KeyframeId, KeyframeState>;

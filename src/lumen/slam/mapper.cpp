@@ -1,8 +1,10 @@
 #include "lumen/slam/mapper.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lumen/base/error.h"
+#include "lumen/factors/edge_factor.h"
 #include "lumen/factors/occlusion.h"
 #include "lumen/factors/prior_factors.h"
 
@@ -28,11 +30,18 @@ void Mapper::AddFactor(FactorPtr factor, std::vector<FactorId>* goes_to) {
 void Mapper::HoldInPlace(int submap, KeyframeId id) {
   Anchor& anchor = anchors_[submap];
   anchor.id = id;
-  const KeyframeState& state = At(id).state;
-  AddFactor(std::make_shared<PoseFactor>(PoseKey(id), state.world_from_camera, options_.anchor_weight),
+  const Sim3 place = ValueOf(id).world_from_keyframe;
+  AddFactor(std::make_shared<PoseFactor>(KeyframeKey(id), Rigid3(place.Rotation(), place.Translation()),
+                                         options_.anchor_weight),
             &anchor.factors);
-  AddFactor(std::make_shared<ScaleFactor>(LogScaleKey(id), state.log_scale, options_.anchor_weight),
+  AddFactor(std::make_shared<ScaleFactor>(KeyframeKey(id), std::log(place.Scale()), options_.anchor_weight),
             &anchor.factors);
+}
+
+KeyframeValue Mapper::ValueOf(KeyframeId id) const {
+  const Entry& keyframe = keyframes_.at(id);
+  const KeyframeState& state = keyframe.entry.state;
+  return MakeKeyframeValue(state.world_from_camera, state.log_scale, state.code, keyframe.Side(id).unit);
 }
 
 void Mapper::Start(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, KeyframeState state, int submap) {
@@ -45,21 +54,20 @@ void Mapper::Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, Keyfra
   LUMEN_CHECK(!Contains(id));
   const int bases = keyframe->depth.NumBases();
   if (state.code.size() == 0) state.code = Eigen::VectorXd::Zero(bases);
-  change_.new_values.Insert(PoseKey(id), state.world_from_camera);
-  change_.new_values.Insert(LogScaleKey(id), state.log_scale);
-  change_.new_values.Insert(CodeKey(id), state.code);
-  AddFactor(std::make_shared<CodeFactor>(CodeKey(id), Eigen::VectorXd::Zero(bases),
-                                         options_.code_weight * RelativeBasisSize(*keyframe)),
-            nullptr);
   const auto sample = [&](int count) {
     return MakeKeyframeSamples(
         keyframe, SampleKeypoints(keyframe->frame->view->eroded_mask, count, static_cast<uint64_t>(id) + 1),
         static_cast<int>(options_.feature_metric.level_weights.size()));
   };
+  const double code_weight = options_.code_weight * RelativeBasisSize(*keyframe);
   const auto samples = sample(options_.samples);
   const auto few_samples = sample(options_.geometric_samples);
   keyframes_.emplace(
       id, Entry{{std::move(keyframe), std::move(state), submap}, samples, few_samples, parent, submap});
+  keyframes_.at(id).touched = ++added_;
+  AddFactor(std::make_shared<CodeFactor>(KeyframeKey(id), Eigen::VectorXd::Zero(bases), code_weight),
+            &keyframes_.at(id).prior);
+  change_.new_values.Insert(KeyframeKey(id), ValueOf(id));
 }
 
 std::shared_ptr<const HiddenSamples> Mapper::Hide(const KeyframeSamples& samples, const KeyframeState& from,
@@ -73,24 +81,21 @@ std::shared_ptr<const HiddenSamples> Mapper::Hide(const KeyframeSamples& samples
   return hidden;
 }
 
-void Mapper::AddDirection(KeyframeId source, KeyframeId target, Edge& edge) {
+void Mapper::AddDirection(KeyframeId source, KeyframeId target, FactorGraph& parts, Hidden& hidden) const {
   const Entry& from = keyframes_.at(source);
   const MapKeyframe& to = keyframes_.at(target).entry;
-  const PairVariables variables = PairVariables::World(source, target);
+  const PairVariables variables = PairVariables::World(from.Side(source), keyframes_.at(target).Side(target));
   DepthImage seen;
   if (options_.hidden_margin > 0) seen = ComputeDepth(to.keyframe->depth, to.state.log_scale, to.state.code);
-  const auto hidden = [&](const KeyframeSamples& samples) {
-    return Hide(samples, from.entry.state, to, seen, edge.hidden);
+  const auto hide = [&](const KeyframeSamples& samples) {
+    return Hide(samples, from.entry.state, to, seen, hidden);
   };
   if (options_.use_feature_metric) {
-    AddFactor(std::make_shared<FeatureMetricFactor>(variables.WithoutTargetDepth(), from.samples,
-                                                    to.keyframe->frame, options_.feature_metric,
-                                                    hidden(*from.samples)),
-              &edge.factors);
+    parts.push_back(std::make_shared<FeatureMetricFactor>(variables, from.samples, to.keyframe->frame,
+                                                          options_.feature_metric, hide(*from.samples)));
   }
-  AddFactor(std::make_shared<GeometricConsistencyFactor>(variables, from.few_samples, to.keyframe,
-                                                         options_.geometric, hidden(*from.few_samples)),
-            &edge.factors);
+  parts.push_back(std::make_shared<GeometricConsistencyFactor>(variables, from.few_samples, to.keyframe,
+                                                               options_.geometric, hide(*from.few_samples)));
 }
 
 void Mapper::Connect(KeyframeId a, KeyframeId b, EdgeKind kind) {
@@ -98,10 +103,15 @@ void Mapper::Connect(KeyframeId a, KeyframeId b, EdgeKind kind) {
   LUMEN_CHECK(!Connected(a, b));
   Edge& edge = edges_[Ordered(a, b)];
   edge.kind = kind;
-  AddDirection(a, b, edge);
-  AddDirection(b, a, edge);
-  keyframes_.at(a).neighbours.push_back(b);
-  keyframes_.at(b).neighbours.push_back(a);
+  FactorGraph parts;
+  AddDirection(a, b, parts, edge.hidden);
+  AddDirection(b, a, parts, edge.hidden);
+  AddFactor(std::make_shared<EdgeFactor>(KeyframeKey(a), KeyframeKey(b), std::move(parts)), &edge.factors);
+  for (const auto& [id, other] : {Pair{a, b}, Pair{b, a}}) {
+    Entry& keyframe = keyframes_.at(id);
+    keyframe.neighbours.push_back(other);
+    keyframe.touched = added_;
+  }
 }
 
 void Mapper::Remove(const std::vector<FactorId>& factors) {
@@ -138,23 +148,83 @@ void Mapper::AnchorSubmaps(const std::map<KeyframeId, KeyframeState>& moved) {
   }
 }
 
-SmootherSummary Mapper::Apply(const MapChange& change) {
-  // Factors have to have their numbers before they can go.
+// Factors have to have their numbers before they can go.
+void Mapper::FinishPending() {
   if (!change_.new_factors.empty() || change_.new_values.Size() > 0) Update();
+}
+
+void Mapper::Retire(KeyframeId id, KeyframeId host) {
+  LUMEN_CHECK(Contains(id) && Contains(host) && id != host && !IsAnchor(id));
+  FinishPending();
+  const std::vector<KeyframeId> neighbours = Neighbours(id);
+  for (const KeyframeId neighbour : neighbours) Disconnect(id, neighbour);
+  Remove(keyframes_.at(id).prior);
+  change_.removed_variables.push_back(KeyframeKey(id));
+  MapKeyframe entry = At(id);
+  const Sim3 host_from_keyframe = PlaceOf(At(host).state).Inverse() * PlaceOf(entry.state);
+  entry.keyframe = KeepDepthOnly(*entry.keyframe, entry.state.code);
+  entry.state.code.resize(0);
+  entry.host = host;
+  for (auto& [guest, retired] : retired_) {
+    if (retired.entry.host != id) continue;
+    retired.entry.host = host;
+    retired.host_from_keyframe = host_from_keyframe * retired.host_from_keyframe;
+  }
+  retired_.emplace(id, Retired{std::move(entry), host_from_keyframe});
+  keyframes_.erase(id);
+}
+
+void Mapper::AddRetired(KeyframeId id, const MapKeyframe& keyframe) {
+  LUMEN_CHECK(!Contains(id) && Contains(keyframe.host));
+  retired_.emplace(id,
+                   Retired{keyframe, PlaceOf(At(keyframe.host).state).Inverse() * PlaceOf(keyframe.state)});
+}
+
+KeyframeId Mapper::HostOf(KeyframeId id) const {
+  const auto found = retired_.find(id);
+  return found == retired_.end() ? id : found->second.entry.host;
+}
+
+KeyframeState Mapper::StateOf(KeyframeId id) const {
+  const auto found = retired_.find(id);
+  if (found == retired_.end()) return At(id).state;
+  return StateAt(PlaceOf(At(found->second.entry.host).state) * found->second.host_from_keyframe, {});
+}
+
+bool Mapper::IsAnchor(KeyframeId id) const {
+  return std::any_of(anchors_.begin(), anchors_.end(),
+                     [&](const auto& anchor) { return anchor.second.id == id; });
+}
+
+SmootherSummary Mapper::Apply(const MapChange& change) {
+  FinishPending();
   for (const auto& [a, b] : change.disconnects) Disconnect(a, b);
   for (const auto& [id, submap] : change.submaps) keyframes_.at(id).entry.submap = submap;
   for (const auto& [id, state] : change.moves) {
     keyframes_.at(id).entry.state = state;
-    change_.reinitialized.Insert(PoseKey(id), state.world_from_camera);
-    change_.reinitialized.Insert(LogScaleKey(id), state.log_scale);
-    change_.reinitialized.Insert(CodeKey(id), state.code);
+    change_.reinitialized.Insert(KeyframeKey(id), ValueOf(id));
   }
   AnchorSubmaps(change.moves);
   for (const MapEdge& edge : change.connects) Connect(edge.first, edge.second, edge.kind);
   return Update();
 }
 
+void Mapper::HoldSettled() {
+  if (options_.settle_after <= 0) return;
+  for (auto& [id, keyframe] : keyframes_) {
+    const bool settled = added_ - keyframe.touched >= options_.settle_after;
+    if (settled == keyframe.settled) continue;
+    keyframe.settled = settled;
+    (settled ? change_.held : change_.released).push_back(KeyframeKey(id));
+  }
+}
+
+void Mapper::ReleaseAll() {
+  for (auto& [id, keyframe] : keyframes_) keyframe.touched = added_;
+}
+
 SmootherSummary Mapper::Update() {
+  HoldSettled();
   const SmootherChange change = std::exchange(change_, {});
   const std::vector<std::vector<FactorId>*> owners = std::exchange(owners_, {});
   SmootherSummary summary = smoother_.Update(change);
@@ -171,7 +241,7 @@ SmootherSummary Mapper::Update() {
 int Mapper::Settle(int most, int settled) {
   int quiet = 0;
   for (int step = 0; step < most; ++step) {
-    quiet = Update().relinearized_variables == 0 ? quiet + 1 : 0;
+    quiet = Update().strained_factors == 0 ? quiet + 1 : 0;
     if (quiet >= settled) return step + 1;
   }
   return most;
@@ -179,11 +249,10 @@ int Mapper::Settle(int most, int settled) {
 
 void Mapper::ReadStates() {
   for (auto& [id, keyframe] : keyframes_) {
-    if (!smoother_.Contains(PoseKey(id))) continue;
-    KeyframeState& state = keyframe.entry.state;
-    state.world_from_camera = std::get<Rigid3>(smoother_.Estimate(PoseKey(id)));
-    state.log_scale = std::get<double>(smoother_.Estimate(LogScaleKey(id)));
-    state.code = std::get<Eigen::VectorXd>(smoother_.Estimate(CodeKey(id)));
+    const KeyframeValue& value = smoother_.Estimate().Keyframe(KeyframeKey(id));
+    const Sim3& place = value.world_from_keyframe;
+    keyframe.entry.state = {Rigid3(place.Rotation(), place.Translation()), keyframe.Side(id).LogScale(value),
+                            value.code};
   }
 }
 
@@ -220,6 +289,11 @@ std::shared_ptr<const MapSnapshot> Mapper::MakeSnapshot() {
   snapshot->version = ++version_;
   for (const auto& [id, keyframe] : keyframes_)
     snapshot->keyframes.emplace_hint(snapshot->keyframes.end(), id, keyframe.entry);
+  for (const auto& [id, retired] : retired_) {
+    MapKeyframe& entry = snapshot->keyframes.emplace(id, retired.entry).first->second;
+    entry.state = StateOf(id);
+    entry.submap = At(entry.host).submap;
+  }
   snapshot->edges = Edges();
   return snapshot;
 }

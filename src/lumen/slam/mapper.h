@@ -1,5 +1,6 @@
 // The only writer of graph and map: keyframes with their priors, connections with FM and GC both ways, kept
-// solved by the incremental smoother.
+// solved by the incremental smoother. A keyframe that got no new connection for a while is settled: its code
+// is held from then on, until one comes.
 #pragma once
 
 #include <map>
@@ -44,16 +45,30 @@ class Mapper {
 
   // One step of the smoother, with all that was changed since the last.
   SmootherSummary Update();
-  // Steps until `settled` in a row relinearised nothing, `most` at most. Returns how many.
+  // Steps until `settled` in a row moved nothing beyond its thresholds, `most` at most. Returns how many.
   int Settle(int most, int settled);
+  // Every code is free from the next step on, for a last refinement of the whole.
+  void ReleaseAll();
 
+  // The keyframe leaves the graph and lies as it lies with its host from now on; the ties it had go with it,
+  // so whoever calls has seen to it that its neighbours hang together without.
+  void Retire(KeyframeId id, KeyframeId host);
+  // One that had retired in an earlier map.
+  void AddRetired(KeyframeId id, const MapKeyframe& keyframe);
+  // The keyframe itself, or where it has retired to; and where it lies, active or not.
+  KeyframeId HostOf(KeyframeId id) const;
+  KeyframeState StateOf(KeyframeId id) const;
+  size_t NumRetired() const { return retired_.size(); }
+
+  // Active ones, as in all that follows.
   bool Contains(KeyframeId id) const { return keyframes_.contains(id); }
   size_t Size() const { return keyframes_.size(); }
   const MapKeyframe& At(KeyframeId id) const { return keyframes_.at(id).entry; }
   LoopSide Side(KeyframeId id) const;
   KeyframeId AnchorOf(int submap) const { return anchors_.at(submap).id; }
   // The keyframe this one was tracked against; -1 for the first of a map as it began.
-  KeyframeId ParentOf(KeyframeId id) const { return keyframes_.at(id).parent; }
+  KeyframeId ParentOf(KeyframeId id) const { return HostOf(keyframes_.at(id).parent); }
+  bool IsAnchor(KeyframeId id) const;
   int BornIn(KeyframeId id) const { return keyframes_.at(id).born_in; }  // its sub-map when it was added
   // The share of an edge's samples that counts as hidden, over both directions.
   double HiddenShare(KeyframeId a, KeyframeId b) const { return edges_.at(Ordered(a, b)).hidden.Share(); }
@@ -71,6 +86,15 @@ class Mapper {
     KeyframeId parent = -1;
     int born_in = 0;
     std::vector<KeyframeId> neighbours = {};
+    std::vector<FactorId> prior = {};
+    int64_t touched = 0;  // how many keyframes had been added when it last got a connection
+    bool settled = false;
+
+    MapSide Side(KeyframeId id) const { return {id, samples->MeanDepth()}; }
+  };
+  struct Retired {
+    MapKeyframe entry;
+    Sim3 host_from_keyframe;
   };
   struct Hidden {
     int64_t hidden = 0, samples = 0;
@@ -80,7 +104,7 @@ class Mapper {
   };
   struct Edge {
     EdgeKind kind = EdgeKind::kTemporal;
-    std::vector<FactorId> factors;  // empty until the next update
+    std::vector<FactorId> factors;  // one; none until the next update
     Hidden hidden;
   };
   struct Anchor {
@@ -92,12 +116,16 @@ class Mapper {
 
   void HoldInPlace(int submap, KeyframeId id);
   void Remove(const std::vector<FactorId>& factors);
+  void FinishPending();
   void Disconnect(KeyframeId a, KeyframeId b);
   void AnchorSubmaps(const std::map<KeyframeId, KeyframeState>& moved);
   std::shared_ptr<const HiddenSamples> Hide(const KeyframeSamples& samples, const KeyframeState& from,
                                             const MapKeyframe& to, const DepthImage& seen,
                                             Hidden& count) const;
-  void AddDirection(KeyframeId source, KeyframeId target, Edge& edge);
+  void AddDirection(KeyframeId source, KeyframeId target, FactorGraph& parts, Hidden& hidden) const;
+  KeyframeValue ValueOf(KeyframeId id) const;
+  // Holds the codes of what has settled, and lets go of those that have not.
+  void HoldSettled();
   void AddFactor(FactorPtr factor, std::vector<FactorId>* goes_to);
   void ReadStates();
 
@@ -106,9 +134,11 @@ class Mapper {
   SmootherChange change_;
   std::vector<std::vector<FactorId>*> owners_;  // of change_'s factors, in their order
   std::map<KeyframeId, Entry> keyframes_;
+  std::map<KeyframeId, Retired> retired_;
   std::map<Pair, Edge> edges_;
   std::map<int, Anchor> anchors_;
   MapTrouble trouble_;
+  int64_t added_ = 0;  // keyframes, ever
   int64_t version_ = 0;
 };
 

@@ -22,7 +22,8 @@ TrackResult Relocaliser::Relocalise(const LiveFrame& live, const MapSnapshot& ma
   TrackResult best;
   best.reason = "nothing in the map looks like this";
   for (const KeyframeId id : places) {
-    if (!map.keyframes.contains(id)) continue;
+    const auto found = map.keyframes.find(id);
+    if (found == map.keyframes.end() || !found->second.IsActive()) continue;
     TrackResult result = tracker_.TrackAgainst(live, map, id, std::nullopt);
     const bool convincing = result.Placed() && result.inliers >= options_.min_inliers &&
                             result.InlierRatio() >= options_.min_inlier_ratio &&

@@ -14,8 +14,6 @@ SlamOptions::SlamOptions() {
     options->relative = true;
   mapping.feature_metric.symmetric = true;
   mapping.geometric.weight = 0.002;
-  mapping.feature_metric.reuse = mapping.smoother.relinearize;
-  mapping.geometric.reuse = {3e-3, 3e-3, 3e-2};  // it weighs little
 }
 
 void TrackingOptions::Describe(ConfigVisitor& visitor) {
@@ -109,6 +107,8 @@ void MappingOptions::Describe(ConfigVisitor& visitor) {
        .max = 10,
        .help = "share of the depth behind what the other keyframe sees that hides a sample; 0: off"});
   visitor.Field("updates", updates, {.min = 1, .max = 100, .help = "smoother steps after a keyframe"});
+  visitor.Field("settle_after", settle_after,
+                {.min = 0, .max = 100000, .help = "keyframes after which a code is held; 0: never"});
   visitor.Field("refine_updates", refine_updates, {.min = 0, .max = 1000, .help = "steps of --refine"});
   visitor.Field("refine_settled", refine_settled,
                 {.min = 1, .max = 1000, .help = "quiet steps in a row that end a refinement"});
@@ -143,6 +143,13 @@ void LoopOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 10, .help = "neighbours of the candidate that must tell the same"});
 }
 
+void MapOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("cull", cull, {.help = "keyframes of places that older ones show as well retire"});
+  visitor.Field("cull_after", cull_after, {.min = 2, .max = 1000, .help = "keyframes added since"});
+  visitor.Field("most_keyframes", most_keyframes,
+                {.min = 0, .max = 1000000, .help = "kept active; beyond, the oldest retire; 0: no bound"});
+}
+
 void RelocalisationOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("candidates", candidates, {.min = 1, .max = 100, .help = "keyframes tried per frame"});
   visitor.Field("min_inlier_ratio", min_inlier_ratio,
@@ -157,6 +164,7 @@ void SlamOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("keyframe", keyframe);
   visitor.Group("mapping", mapping);
   visitor.Group("loop", loop);
+  visitor.Group("map", map);
   visitor.Group("relocalisation", relocalisation);
   visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "of the back end's sums"});
 }

@@ -73,6 +73,8 @@ struct MappingOptions {
   // so.
   double hidden_margin = 0.07;
   int updates = 2;  // smoother steps after a new keyframe
+  int settle_after =
+      8;  // keyframes added since a keyframe got its last connection: its code is held; 0: never
   int refine_updates = 20;
   int refine_settled = 5;  // steps in a row without relinearisation that end a refinement
   SmootherOptions smoother;
@@ -101,6 +103,15 @@ struct LoopOptions {
   void Describe(ConfigVisitor& visitor);
 };
 
+// What a map may keep.
+struct MapOptions {
+  bool cull = true;        // keyframes of places that older ones show as well retire
+  int cull_after = 6;      // keyframes added since
+  int most_keyframes = 0;  // active ones; beyond, the oldest retire; 0: no bound
+
+  void Describe(ConfigVisitor& visitor);
+};
+
 struct RelocalisationOptions {
   int candidates = 5;
   double min_inlier_ratio = 0.12;
@@ -115,6 +126,7 @@ struct SlamOptions {
   KeyframeOptions keyframe;
   MappingOptions mapping;
   LoopOptions loop;
+  MapOptions map;
   RelocalisationOptions relocalisation;
   int threads = 1;
 

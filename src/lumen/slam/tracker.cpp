@@ -155,7 +155,7 @@ KeyframeId FindClosestKeyframe(const MapSnapshot& map, const Rigid3& world_from_
   KeyframeId closest = -1;
   double best = std::numeric_limits<double>::max();
   for (const auto& [id, keyframe] : map.keyframes) {
-    if (keyframe.submap != submap) continue;
+    if (!keyframe.IsActive() || keyframe.submap != submap) continue;
     const double distance = PoseDistance(keyframe, world_from_camera);
     if (distance < best) {
       best = distance;

@@ -1,0 +1,114 @@
+#include "lumen/slam/keyframe_culler.h"
+
+#include <algorithm>
+
+#include "lumen/slam/tracker.h"
+
+namespace lumen {
+
+namespace {
+
+constexpr KeyframeId kAnotherVisit = 10;  // keyframes between that make a visit another one
+constexpr size_t kTried = 3;              // hosts looked at closely
+constexpr double kReach = 0.7;            // how far off a host may be: see PoseDistance
+constexpr double kLeastAgreement = 0.3;   // share of a keyframe's matches with its host that the map explains
+constexpr double kLeastTie = 0.5;         // share of a neighbour's pixels that the host must see
+constexpr double kLooseTie = 0.2;         // where the bound on the map's size asks for it
+constexpr size_t kNewest = 20;            // keyframes that stay whatever the bound
+
+}  // namespace
+
+bool KeyframeCuller::MayGo(KeyframeId id) const {
+  return mapper_.Contains(id) && !mapper_.IsAnchor(id) && mapper_.ParentOf(id) >= 0 &&
+         !loops_.IsOnProbation(id);
+}
+
+Overlap KeyframeCuller::OverlapOf(KeyframeId source, KeyframeId target) const {
+  const MapKeyframe& from = mapper_.At(source);
+  const MapKeyframe& to = mapper_.At(target);
+  const DepthImage depth = ComputeDepth(from.keyframe->depth, from.state.log_scale, from.state.code);
+  return MeasureOverlap(depth, *from.keyframe->frame->view, *to.keyframe->frame->view,
+                        to.state.world_from_camera.Inverse() * from.state.world_from_camera);
+}
+
+KeyframeId KeyframeCuller::FindHost(KeyframeId id) const {
+  const MapKeyframe& keyframe = mapper_.At(id);
+  std::vector<std::pair<double, KeyframeId>> near;
+  for (const KeyframeId other : mapper_.KeyframesOf(keyframe.submap)) {
+    if (other > id - kAnotherVisit) break;
+    const double distance = PoseDistance(mapper_.At(other), keyframe.state.world_from_camera);
+    if (distance < kReach) near.emplace_back(distance, other);
+  }
+  std::sort(near.begin(), near.end());
+  for (size_t i = 0; i < std::min(kTried, near.size()); ++i) {
+    const Overlap overlap = OverlapOf(id, near[i].second);
+    const bool covers = overlap.area >= covering_.revisit_area && overlap.point >= covering_.revisit_point &&
+                        overlap.flow <= covering_.revisit_flow;
+    if (covers && loops_.AgreementOf(id, near[i].second) >= kLeastAgreement) return near[i].second;
+  }
+  return -1;
+}
+
+KeyframeId KeyframeCuller::BestNeighbour(KeyframeId id) const {
+  KeyframeId best = -1;
+  double most = 0;
+  for (const KeyframeId neighbour : mapper_.Neighbours(id)) {
+    const double overlap = OverlapOf(id, neighbour).Product();
+    if (best >= 0 && overlap <= most) continue;
+    most = overlap;
+    best = neighbour;
+  }
+  return best;
+}
+
+bool KeyframeCuller::RetireTo(KeyframeId id, KeyframeId host, double least_overlap) {
+  const std::vector<KeyframeId> neighbours = mapper_.Neighbours(id);
+  std::vector<KeyframeId> ties, others;
+  std::set<KeyframeId> held{host};
+  for (const KeyframeId neighbour : neighbours) {
+    if (neighbour == host) continue;
+    if (mapper_.Connected(neighbour, host)) {
+      held.insert(neighbour);
+    } else if (OverlapOf(neighbour, host).point >= least_overlap) {
+      ties.push_back(neighbour);
+      held.insert(neighbour);
+    } else {
+      others.push_back(neighbour);
+    }
+  }
+  // A neighbour that cannot be tied to the host has to hang on one that is.
+  for (const KeyframeId other : others) {
+    const std::vector<KeyframeId> next = mapper_.Neighbours(other);
+    if (std::none_of(next.begin(), next.end(), [&](KeyframeId n) { return held.contains(n); })) return false;
+  }
+  mapper_.Retire(id, host);
+  for (const KeyframeId tie : ties) mapper_.Connect(tie, host, EdgeKind::kTemporal);
+  return true;
+}
+
+std::vector<KeyframeId> KeyframeCuller::Cull(KeyframeId newest) {
+  order_.push_back(newest);
+  std::vector<KeyframeId> retired;
+  const auto retire = [&](KeyframeId id, KeyframeId host, double least_overlap) {
+    if (host < 0 || !RetireTo(id, host, least_overlap)) return false;
+    std::erase(order_, id);
+    retired.push_back(id);
+    return true;
+  };
+  if (options_.cull) {
+    for (const size_t after :
+         {static_cast<size_t>(options_.cull_after), 3 * static_cast<size_t>(options_.cull_after)}) {
+      if (order_.size() <= after) continue;
+      const KeyframeId id = order_[order_.size() - 1 - after];
+      if (MayGo(id)) retire(id, FindHost(id), kLeastTie);
+    }
+  }
+  const auto most = static_cast<size_t>(options_.most_keyframes);
+  for (size_t i = 0; most > 0 && mapper_.Size() > std::max(most, kNewest) && i + kNewest < order_.size();) {
+    const KeyframeId id = order_[i];
+    if (!MayGo(id) || !retire(id, BestNeighbour(id), kLooseTie)) ++i;
+  }
+  return retired;
+}
+
+}  // namespace lumen
