@@ -69,8 +69,8 @@ void RunRecorder::WriteKeyframes(const MapSnapshot& map) {
     const KeyframeState& state = keyframe.state;
     writer_.WriteDepth(frame.index, ComputeDepth(keyframe.keyframe->depth, state.log_scale, state.code),
                        view_->mask);
-    writer_.WriteImage(frame.index, frame.image);
     written_.insert(id);
+    if (pictured_.insert(id).second) writer_.WriteImage(frame.index, frame.image);
   }
 }
 

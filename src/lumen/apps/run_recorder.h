@@ -56,8 +56,9 @@ class RunRecorder {
   RunEvents events_;
   std::string unwritten_events_;
   RunPaths paths_;
-  std::set<KeyframeId> written_;
-  Ticker ticker_;  // last: it starts when everything else stands
+  std::set<KeyframeId> written_;   // whose depth is on disk, as it was then
+  std::set<KeyframeId> pictured_;  // whose picture is, which stays
+  Ticker ticker_;                  // last: it starts when everything else stands
 };
 
 }  // namespace lumen

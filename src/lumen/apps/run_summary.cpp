@@ -2,6 +2,8 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include "lumen/io/run_folder.h"
 
 namespace lumen {
@@ -64,7 +66,10 @@ Json Summarise(Json known, const RunCounts& counts, const RunTotals& totals, con
   summary["weak"] = counts.weak;
   summary["dropped"] = totals.dropped;
   summary["unreadable"] = totals.unreadable;
-  summary["keyframes"] = static_cast<int64_t>(map.keyframes.size());
+  const auto active = std::count_if(map.keyframes.begin(), map.keyframes.end(),
+                                    [](const auto& keyframe) { return keyframe.second.IsActive(); });
+  summary["keyframes"] = static_cast<int64_t>(active);
+  summary["retired_keyframes"] = static_cast<int64_t>(map.keyframes.size()) - static_cast<int64_t>(active);
   summary["submaps"] = static_cast<int64_t>(SubmapsOf(map).size());
   summary["lost_events"] = counts.lost_events;
   summary["relocalised"] = counts.relocalised;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "lumen/base/error.h"
 
@@ -70,6 +71,14 @@ void WriteFileAtomically(const fs::path& path, const std::function<void(const fs
     fs::remove(temporary, ignored);
     throw;
   }
+}
+
+void ReserveFile(const fs::path& path, size_t bytes, const fs::path& named) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) throw OutputError(named, StrCat("cannot write: ", SystemReason()));
+  const int fault = ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+  ::close(descriptor);
+  if (fault != 0) throw OutputError(named, StrCat("cannot write: ", std::generic_category().message(fault)));
 }
 
 void OverwriteFile(const fs::path& path, std::string_view content) {

@@ -21,6 +21,10 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 void WriteFileAtomically(const std::filesystem::path& path,
                          const std::function<void(const std::filesystem::path& temporary)>& write);
 
+// Takes this much of the disk for an existing file, so that whoever writes it next does not run out of it.
+// Throws OutputError, which speaks of `named`.
+void ReserveFile(const std::filesystem::path& path, size_t bytes, const std::filesystem::path& named);
+
 // Overwrites an existing file where it lies: what a full disk still takes, as long as the file does not grow
 // by a block. Not for a crash: half of the old may remain behind half of the new. Throws OutputError.
 void OverwriteFile(const std::filesystem::path& path, std::string_view content);

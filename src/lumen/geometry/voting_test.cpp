@@ -56,7 +56,9 @@ void ExpectAsPlain(const std::vector<double>& values, const std::vector<double>&
   EXPECT_NEAR(CostAt(vote.value, values, bounds), CostAt(plain, values, bounds),
               1e-8 * static_cast<double>(values.size()));
   // Among a few, two places may be equally good.
-  if (values.size() > 10) EXPECT_NEAR(vote.value, plain, 1e-8 * (1 + std::abs(plain)));
+  if (values.size() > 10) {
+    EXPECT_NEAR(vote.value, plain, 1e-8 * (1 + std::abs(plain)));
+  }
   ASSERT_EQ(vote.agrees.size(), values.size());
 }
 

@@ -1,11 +1,12 @@
 #include "lumen/io/map_file.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
+#include "lumen/base/half.h"
 #include "lumen/base/text.h"
 #include "lumen/io/hdf5_handle.h"
 
@@ -13,18 +14,18 @@ namespace lumen {
 
 namespace {
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = 2;  // 1 had all pictures as single precision, and no retired keyframes
+constexpr int64_t kOldestFormat = 1;
 constexpr hsize_t kMaxKeyframes = 100000;
 
-// Ten bits of mantissa, as half precision has: the rest are zeros, which compress to nothing.
-Image<float> RoundToHalf(Image<float> image) {
-  constexpr uint32_t dropped = 13;
-  for (size_t i = 0; i < image.Size(); ++i) {
-    auto bits = std::bit_cast<uint32_t>(image.Data()[i]);
-    bits = (bits + (1U << (dropped - 1))) & ~((1U << dropped) - 1);
-    image.Data()[i] = std::bit_cast<float>(bits);
-  }
-  return image;
+// IEEE's half precision, which HDF5 has no name for. It would convert from and to it, slowly, and makes 0.5
+// of what is just below one: that is done here instead.
+Hdf5Handle MakeHalf() {
+  Hdf5Handle half(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+  H5Tset_fields(half.Id(), 15, 10, 5, 0, 10);
+  H5Tset_size(half.Id(), 2);
+  H5Tset_ebias(half.Id(), 15);
+  return half;
 }
 
 using Shape = std::vector<hsize_t>;
@@ -35,14 +36,17 @@ size_t CountOf(const Shape& shape) {
   return count;
 }
 
-// Writes the file in memory: HDF5 does not survive a disk that takes no more, our own writing does.
+// HDF5 does not survive a disk that takes no more: its room is reserved first.
 class MapWriter {
  public:
-  explicit MapWriter(const std::filesystem::path& path)
+  // `path` is what messages speak of.
+  MapWriter(const std::filesystem::path& path, const std::filesystem::path& temporary, size_t most_bytes)
       : path_(path),
-        file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, Properties(H5P_FILE_CREATE).Id(), InMemory().Id()),
-              H5Fclose) {
+        file_(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, Properties(H5P_FILE_CREATE).Id(), H5P_DEFAULT),
+              H5Fclose),
+        half_(MakeHalf()) {
     Require(file_.Valid());
+    ReserveFile(temporary, most_bytes, path);
   }
 
   void Group(const std::string& name) {
@@ -55,11 +59,6 @@ class MapWriter {
              const void* data) {
     const Hdf5Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
     const Hdf5Handle properties = Properties(H5P_DATASET_CREATE);
-    if (shape.size() == 3) {  // pictures: one chunk, bytes of equal rank side by side, then compressed
-      H5Pset_chunk(properties.Id(), 3, shape.data());
-      H5Pset_shuffle(properties.Id());
-      H5Pset_deflate(properties.Id(), 1);
-    }
     const Hdf5Handle set(H5Dcreate2(file_.Id(), name.c_str(), file_type, space.Id(), H5P_DEFAULT,
                                     properties.Id(), H5P_DEFAULT),
                          H5Dclose);
@@ -73,27 +72,24 @@ class MapWriter {
     Write(name, {values.size()}, H5T_NATIVE_INT64, H5T_STD_I64LE, values.data());
   }
   void Floats(const std::string& name, const Image<float>& image) {
-    Write(name,
-          {static_cast<hsize_t>(image.Height()), static_cast<hsize_t>(image.Width()),
-           static_cast<hsize_t>(image.Channels())},
-          H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, image.Data());
+    Write(name, ShapeOf(image), H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, image.Data());
+  }
+  void Halves(const std::string& name, const Image<float>& image) {
+    std::vector<uint16_t> halves(image.Size());
+    std::transform(image.Data(), image.Data() + image.Size(), halves.begin(), ToHalf);
+    Write(name, ShapeOf(image), half_.Id(), half_.Id(), halves.data());
   }
   void Bytes(const std::string& name, const Image<uint8_t>& image) {
-    Write(name,
-          {static_cast<hsize_t>(image.Height()), static_cast<hsize_t>(image.Width()),
-           static_cast<hsize_t>(image.Channels())},
-          H5T_NATIVE_UINT8, H5T_STD_U8LE, image.Data());
+    Write(name, ShapeOf(image), H5T_NATIVE_UINT8, H5T_STD_U8LE, image.Data());
   }
   void Text(const std::string& name, const std::string& text) {
     Write(name, {text.size()}, H5T_NATIVE_CHAR, H5T_STD_I8LE, text.data());
   }
-  std::string TakeBytes() {
-    Require(H5Fflush(file_.Id(), H5F_SCOPE_GLOBAL) >= 0);
-    const ssize_t size = H5Fget_file_image(file_.Id(), nullptr, 0);
-    Require(size > 0);
-    std::string bytes(static_cast<size_t>(size), '\0');
-    Require(H5Fget_file_image(file_.Id(), bytes.data(), bytes.size()) == size);
-    return bytes;
+  // Returns how much of the room was used.
+  size_t Finish() {
+    hsize_t size = 0;
+    Require(H5Fflush(file_.Id(), H5F_SCOPE_GLOBAL) >= 0 && H5Fget_filesize(file_.Id(), &size) >= 0);
+    return size;
   }
 
  private:
@@ -103,11 +99,10 @@ class MapWriter {
     H5Pset_obj_track_times(properties.Id(), 0);
     return properties;
   }
-  static Hdf5Handle InMemory() {
-    constexpr size_t kGrowth = size_t{4} << 20;
-    Hdf5Handle properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    H5Pset_fapl_core(properties.Id(), kGrowth, 0);
-    return properties;
+  template <typename T>
+  static Shape ShapeOf(const Image<T>& image) {
+    return {static_cast<hsize_t>(image.Height()), static_cast<hsize_t>(image.Width()),
+            static_cast<hsize_t>(image.Channels())};
   }
   void Require(bool good) const {
     if (!good) throw OutputError(path_, "cannot be written");
@@ -115,6 +110,7 @@ class MapWriter {
 
   std::filesystem::path path_;
   Hdf5Handle file_;
+  Hdf5Handle half_;
 };
 
 class MapReader {
@@ -148,6 +144,7 @@ class MapReader {
     }
     return values;
   }
+  bool Has(const std::string& name) const { return H5Lexists(file_.Id(), name.c_str(), H5P_DEFAULT) > 0; }
   std::vector<int64_t> Integers(const std::string& name) const {
     return Read<int64_t>(name, H5T_NATIVE_INT64);
   }
@@ -165,11 +162,23 @@ class MapReader {
     return image;
   }
   Image<float> Floats(const std::string& name, int width, int height) const {
-    Image<float> image = Picture<float>(name, H5T_NATIVE_FLOAT);
+    Image<float> image = IsHalf(name) ? Halves(name) : Picture<float>(name, H5T_NATIVE_FLOAT);
     if (image.Width() != width || image.Height() != height) Refuse(StrCat("\"", name, "\" has another size"));
     for (size_t i = 0; i < image.Size(); ++i) {
       if (!std::isfinite(image.Data()[i])) Refuse(StrCat("\"", name, "\" is not finite"));
     }
+    return image;
+  }
+  bool IsHalf(const std::string& name) const {
+    const Hdf5Handle set(H5Dopen2(file_.Id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!set.Valid()) return false;
+    const Hdf5Handle type(H5Dget_type(set.Id()), H5Tclose);
+    return H5Tequal(type.Id(), half_.Id()) > 0;
+  }
+  Image<float> Halves(const std::string& name) const {
+    const Image<uint16_t> halves = Picture<uint16_t>(name, half_.Id());
+    Image<float> image(halves.Width(), halves.Height(), halves.Channels());
+    std::transform(halves.Data(), halves.Data() + halves.Size(), image.Data(), FromHalf);
     return image;
   }
   [[noreturn]] void Refuse(const std::string& what) const { throw InputError(path_, what); }
@@ -177,6 +186,7 @@ class MapReader {
  private:
   std::filesystem::path path_;
   Hdf5Handle file_;
+  Hdf5Handle half_ = MakeHalf();
 };
 
 std::string KeyframeGroup(KeyframeId id) { return StrCat("keyframe", id); }
@@ -192,10 +202,25 @@ void WriteKeyframe(const MapKeyframe& entry, const std::string& group, MapWriter
   numbers.insert(numbers.end(), state.code.begin(), state.code.end());
   writer.Doubles(group + "/state", numbers);
   writer.Bytes(group + "/image", frame.image);
-  writer.Floats(group + "/features", RoundToHalf(FinestFeatures(frame.features)));
-  writer.Floats(group + "/descriptors", RoundToHalf(frame.features.descriptors));
   writer.Floats(group + "/average_depth", entry.keyframe->depth.average);
-  writer.Floats(group + "/bases", RoundToHalf(entry.keyframe->depth.bases));
+  if (!entry.IsActive()) {
+    writer.Integers(group + "/host", {entry.host});
+    return;
+  }
+  writer.Halves(group + "/features", FinestFeatures(frame.features));
+  writer.Halves(group + "/descriptors", frame.features.descriptors);
+  writer.Halves(group + "/bases", entry.keyframe->depth.bases);
+}
+
+// More than a keyframe takes on disk.
+size_t MostBytes(const MapKeyframe& entry, size_t words) {
+  constexpr size_t kHeaders = 8192;
+  const FeaturePyramid& features = entry.keyframe->frame->features;
+  const DepthBasis& depth = entry.keyframe->depth;
+  size_t bytes = entry.keyframe->frame->image.Size() + 4 * depth.average.Size() + 2 * depth.bases.Size() +
+                 2 * features.descriptors.Size() + 16 * words + kHeaders;
+  if (!features.levels.empty()) bytes += 2 * features.levels[0].values.Size();
+  return bytes;
 }
 
 MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
@@ -208,19 +233,26 @@ MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
   frame->index = number[0];
   frame->view = view;
   frame->image = reader.Picture<uint8_t>(group + "/image", H5T_NATIVE_UINT8);
-  // As PackFeatures leaves it, without making the levels first.
-  frame->features = {{{reader.Floats(group + "/features", width, height), false}},
-                     reader.Floats(group + "/descriptors", width, height),
-                     levels};
-  Image<float> bases = reader.Floats(group + "/bases", width, height);
-  const int num_bases = bases.Channels();
+  MapKeyframe entry;
+  Image<float> bases;
+  if (reader.Has(group + "/host")) {
+    const std::vector<int64_t> host = reader.Integers(group + "/host");
+    if (host.size() != 1 || host[0] < 0) reader.Refuse(StrCat(group, " has no host"));
+    entry.host = host[0];
+  } else {
+    // As PackFeatures leaves it, without making the levels first.
+    frame->features = {{{reader.Floats(group + "/features", width, height), false}},
+                       reader.Floats(group + "/descriptors", width, height),
+                       levels};
+    bases = reader.Floats(group + "/bases", width, height);
+  }
+  const int num_bases = bases.Empty() ? 0 : bases.Channels();
   Image<float> average = reader.Floats(group + "/average_depth", width, height);
   if (average.Channels() != 1) reader.Refuse(StrCat(group, " has a depth of several channels"));
   const std::vector<double> s = reader.Doubles(group + "/state", 9 + static_cast<size_t>(num_bases));
   frame->time = s[0];
   const Eigen::Quaterniond rotation(s[7], s[4], s[5], s[6]);
   if (!(rotation.norm() > 0.5)) reader.Refuse(StrCat(group, " has no rotation"));
-  MapKeyframe entry;
   entry.state.world_from_camera = Rigid3(rotation, {s[1], s[2], s[3]});
   entry.state.log_scale = s[8];
   entry.state.code = Eigen::Map<const Eigen::VectorXd>(s.data() + 9, num_bases);
@@ -237,7 +269,8 @@ MapReader OpenMap(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
   MapReader reader(path);
   const std::vector<int64_t> format = reader.Integers("format");
-  if (format.size() != 1 || format[0] != kFormat) reader.Refuse("a map of another version");
+  if (format.size() != 1 || format[0] < kOldestFormat || format[0] > kFormat)
+    reader.Refuse("a map of another version");
   return reader;
 }
 
@@ -273,9 +306,9 @@ std::vector<MapEdge> ReadEdges(const MapReader& reader, const std::vector<int64_
 
 }  // namespace
 
-void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
-  MapWriter writer(path);
+namespace {
+
+size_t WriteMap(const StoredMap& stored, MapWriter& writer) {
   writer.Integers("format", {kFormat});
   writer.Text("model_hash", stored.model_hash);
   std::vector<int64_t> ids, edges;
@@ -305,7 +338,43 @@ void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
     writer.Integers(group + "/words", words);
     writer.Doubles(group + "/word_weights", weights);
   }
-  WriteFileAtomically(path, writer.TakeBytes());
+  return writer.Finish();
+}
+
+// A keyframe lies with one that is there and active.
+void CheckHosts(const MapSnapshot& map, const MapReader& reader) {
+  for (const auto& [id, entry] : map.keyframes) {
+    if (entry.IsActive()) continue;
+    const auto host = map.keyframes.find(entry.host);
+    if (host == map.keyframes.end() || !host->second.IsActive())
+      reader.Refuse(StrCat(KeyframeGroup(id), " has no host"));
+  }
+  for (const MapEdge& edge : map.edges) {
+    if (!map.keyframes.at(edge.first).IsActive() || !map.keyframes.at(edge.second).IsActive())
+      reader.Refuse("an edge of a retired keyframe");
+  }
+}
+
+}  // namespace
+
+void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
+  constexpr size_t kOverhead = size_t{1} << 20;
+  size_t most_bytes = kOverhead + 32 * stored.map.edges.size();
+  for (const auto& [id, entry] : stored.map.keyframes) {
+    const auto words = stored.words.find(id);
+    most_bytes += MostBytes(entry, words == stored.words.end() ? 0 : words->second.size());
+  }
+  WriteFileAtomically(path, [&](const std::filesystem::path& temporary) {
+    size_t used = 0;
+    {
+      MapWriter writer(path, temporary, most_bytes);
+      used = WriteMap(stored, writer);
+    }
+    std::error_code error;
+    std::filesystem::resize_file(temporary, used, error);
+    if (error) throw OutputError(path, StrCat("cannot write: ", error.message()));
+  });
 }
 
 StoredMap LoadMap(const std::filesystem::path& path, int pyramid_levels) {
@@ -324,6 +393,7 @@ StoredMap LoadMap(const std::filesystem::path& path, int pyramid_levels) {
       bag.emplace_back(static_cast<int>(words[i]), static_cast<float>(weights[i]));
   }
   stored.map.edges = ReadEdges(reader, ids);
+  CheckHosts(stored.map, reader);
   stored.map.version = 1;
   return stored;
 }

@@ -1,6 +1,9 @@
 #include "lumen/io/map_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -66,6 +69,52 @@ TEST(MapFile, KeepsTheMap) {
     const Image<float> b = FinestFeatures(other.keyframe->frame->features);
     for (size_t i = 0; i < a.Size(); ++i) ASSERT_NEAR(a.Data()[i], b.Data()[i], 6e-4);  // half precision
   }
+}
+
+// Of a keyframe that has retired there are picture and depth, and with whom it lies.
+TEST(MapFile, KeepsWhoHasRetired) {
+  const TemporaryFolder folder;
+  const auto path = folder.Path() / "map.h5";
+  StoredMap stored = MakeStoredMap();
+  MapKeyframe& entry = stored.map.keyframes.at(5);
+  entry.keyframe = KeepDepthOnly(*entry.keyframe, entry.state.code);
+  entry.state.code.resize(0);
+  entry.host = 4;
+  stored.map.edges.pop_back();
+  stored.words.erase(5);
+  SaveMap(path, stored);
+  const MapKeyframe loaded = LoadMap(path).map.keyframes.at(5);
+  EXPECT_EQ(loaded.host, 4);
+  EXPECT_EQ(loaded.state.code.size(), 0);
+  EXPECT_EQ(loaded.keyframe->frame->image, entry.keyframe->frame->image);
+  EXPECT_EQ(loaded.keyframe->depth.average, entry.keyframe->depth.average);
+  EXPECT_TRUE(loaded.keyframe->frame->features.levels.empty());
+  for (const KeyframeId nobody : {7, 5}) {
+    entry.host = nobody;
+    SaveMap(path, stored);
+    EXPECT_THROW(LoadMap(path), InputError) << nobody;
+  }
+  entry.host = 4;
+  stored.map.edges.push_back({4, 5, EdgeKind::kTemporal});
+  SaveMap(path, stored);
+  EXPECT_THROW(LoadMap(path), InputError) << "an edge of a retired keyframe";
+}
+
+TEST(MapFile, ADiskThatIsTooSmallIsOneLineAndLeavesTheOldMap) {
+  const TemporaryFolder folder;
+  const auto path = folder.Path() / "map.h5";
+  SaveMap(path, MakeStoredMap());
+  const std::string before = ReadFile(path);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit whole{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &whole), 0);
+  rlimit small = whole;
+  small.rlim_cur = 100000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_THROW(SaveMap(path, MakeStoredMap()), OutputError);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &whole), 0);
+  EXPECT_EQ(ReadFile(path), before);
+  EXPECT_EQ(ListFiles(folder.Path()).size(), 1U);
 }
 
 TEST(MapFile, CanBeLookedIntoWithoutLoadingAllOfIt) {
