@@ -50,8 +50,10 @@ int BayesTree::EliminateLevels(const std::vector<int>& cliques, const std::vecto
   }
   int regularized = 0;
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    constexpr size_t kWorthIt = 4;  // a clique takes less time than waking a thread
     std::vector<char> is_singular(level->size());
-    ParallelFor(static_cast<int64_t>(level->size()), threads, [&](int64_t i) {
+    const int used = level->size() < kWorthIt ? 1 : threads;
+    ParallelFor(static_cast<int64_t>(level->size()), used, [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
       is_singular[at] = EliminateClique(CliqueAt((*level)[at]), factors) ? 1 : 0;
     });

@@ -14,6 +14,7 @@ constexpr double kReach = 0.7;            // how far off a host may be: see Pose
 constexpr double kLeastAgreement = 0.3;   // share of a keyframe's matches with its host that the map explains
 constexpr double kLeastTie = 0.5;         // share of a neighbour's pixels that the host must see
 constexpr double kLooseTie = 0.2;         // where the bound on the map's size asks for it
+constexpr size_t kEnoughTies = 3;         // of a neighbour, the one that goes included
 constexpr size_t kNewest = 20;            // keyframes that stay whatever the bound
 
 }  // namespace
@@ -61,28 +62,32 @@ KeyframeId KeyframeCuller::BestNeighbour(KeyframeId id) const {
   return best;
 }
 
+// A neighbour that has ties enough without this keyframe gets no new one, or the host would come to be tied
+// to everything about it, and everything would have to be weighed again whenever one of them moves.
 bool KeyframeCuller::RetireTo(KeyframeId id, KeyframeId host, double least_overlap) {
-  const std::vector<KeyframeId> neighbours = mapper_.Neighbours(id);
-  std::vector<KeyframeId> ties, others;
+  std::vector<KeyframeId> ties, well_tied;
   std::set<KeyframeId> held{host};
-  for (const KeyframeId neighbour : neighbours) {
-    if (neighbour == host) continue;
-    if (mapper_.Connected(neighbour, host)) {
+  const auto tie = [&](KeyframeId neighbour) {
+    if (OverlapOf(neighbour, host).point < least_overlap) return false;
+    ties.push_back(neighbour);
+    held.insert(neighbour);
+    return true;
+  };
+  for (const KeyframeId neighbour : mapper_.Neighbours(id)) {
+    if (neighbour == host || mapper_.Connected(neighbour, host)) {
       held.insert(neighbour);
-    } else if (OverlapOf(neighbour, host).point >= least_overlap) {
-      ties.push_back(neighbour);
-      held.insert(neighbour);
-    } else {
-      others.push_back(neighbour);
+    } else if (mapper_.Neighbours(neighbour).size() > kEnoughTies || !tie(neighbour)) {
+      well_tied.push_back(neighbour);
     }
   }
-  // A neighbour that cannot be tied to the host has to hang on one that is.
-  for (const KeyframeId other : others) {
-    const std::vector<KeyframeId> next = mapper_.Neighbours(other);
-    if (std::none_of(next.begin(), next.end(), [&](KeyframeId n) { return held.contains(n); })) return false;
+  // Who is not tied to the host has to hang on somebody who is.
+  for (const KeyframeId neighbour : well_tied) {
+    const std::vector<KeyframeId> next = mapper_.Neighbours(neighbour);
+    const bool hangs = std::any_of(next.begin(), next.end(), [&](KeyframeId n) { return held.contains(n); });
+    if (!hangs && !tie(neighbour)) return false;
   }
   mapper_.Retire(id, host);
-  for (const KeyframeId tie : ties) mapper_.Connect(tie, host, EdgeKind::kTemporal);
+  for (const KeyframeId neighbour : ties) mapper_.Connect(neighbour, host, EdgeKind::kTemporal);
   return true;
 }
 
