@@ -93,7 +93,7 @@ struct LoopOptions {
   int max_candidates = 20;
   int max_verified = 4;  // candidates looked at closely per keyframe
   double similarity_ratio = 0.7;
-  int redundant_hops = 5;  // a place that the map reaches over so few edges needs no loop
+  int redundant_hops = 3;  // a place that the map reaches over so few edges needs no loop
   LoopVerifierOptions verifier;
   PoseScaleOptions pose_scale;
   int probation = 10;           // keyframes during which a loop must hold its own
