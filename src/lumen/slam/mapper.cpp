@@ -155,8 +155,12 @@ void Mapper::FinishPending() {
 
 void Mapper::Retire(KeyframeId id, KeyframeId host) {
   LUMEN_CHECK(Contains(id) && Contains(host) && id != host && !IsAnchor(id));
-  FinishPending();
   const std::vector<KeyframeId> neighbours = Neighbours(id);
+  const bool is_pending = keyframes_.at(id).prior.empty() ||
+                          std::any_of(neighbours.begin(), neighbours.end(), [&](KeyframeId other) {
+                            return edges_.at(Ordered(id, other)).factors.empty();
+                          });
+  if (is_pending) FinishPending();
   for (const KeyframeId neighbour : neighbours) Disconnect(id, neighbour);
   Remove(keyframes_.at(id).prior);
   change_.removed_variables.push_back(KeyframeKey(id));
