@@ -24,14 +24,6 @@ bool KeyframeCuller::MayGo(KeyframeId id) const {
          !loops_.IsOnProbation(id);
 }
 
-Overlap KeyframeCuller::OverlapOf(KeyframeId source, KeyframeId target) const {
-  const MapKeyframe& from = mapper_.At(source);
-  const MapKeyframe& to = mapper_.At(target);
-  const DepthImage depth = ComputeDepth(from.keyframe->depth, from.state.log_scale, from.state.code);
-  return MeasureOverlap(depth, *from.keyframe->frame->view, *to.keyframe->frame->view,
-                        to.state.world_from_camera.Inverse() * from.state.world_from_camera);
-}
-
 KeyframeId KeyframeCuller::FindHost(KeyframeId id) const {
   const MapKeyframe& keyframe = mapper_.At(id);
   std::vector<std::pair<double, KeyframeId>> near;
@@ -41,8 +33,9 @@ KeyframeId KeyframeCuller::FindHost(KeyframeId id) const {
     if (distance < kReach) near.emplace_back(distance, other);
   }
   std::sort(near.begin(), near.end());
+  const DepthImage depth = ComputeDepth(mapper_.Side(id));
   for (size_t i = 0; i < std::min(kTried, near.size()); ++i) {
-    const Overlap overlap = OverlapOf(id, near[i].second);
+    const Overlap overlap = mapper_.OverlapByMap(id, depth, near[i].second);
     const bool covers = overlap.area >= covering_.revisit_area && overlap.point >= covering_.revisit_point &&
                         overlap.flow <= covering_.revisit_flow;
     if (covers && loops_.AgreementOf(id, near[i].second) >= kLeastAgreement) return near[i].second;
@@ -53,8 +46,9 @@ KeyframeId KeyframeCuller::FindHost(KeyframeId id) const {
 KeyframeId KeyframeCuller::BestNeighbour(KeyframeId id) const {
   KeyframeId best = -1;
   double most = 0;
+  const DepthImage depth = ComputeDepth(mapper_.Side(id));
   for (const KeyframeId neighbour : mapper_.Neighbours(id)) {
-    const double overlap = OverlapOf(id, neighbour).Product();
+    const double overlap = mapper_.OverlapByMap(id, depth, neighbour).Product();
     if (best >= 0 && overlap <= most) continue;
     most = overlap;
     best = neighbour;
@@ -68,7 +62,8 @@ bool KeyframeCuller::RetireTo(KeyframeId id, KeyframeId host, double least_overl
   std::vector<KeyframeId> ties, well_tied;
   std::set<KeyframeId> held{host};
   const auto tie = [&](KeyframeId neighbour) {
-    if (OverlapOf(neighbour, host).point < least_overlap) return false;
+    const DepthImage depth = ComputeDepth(mapper_.Side(neighbour));
+    if (mapper_.OverlapByMap(neighbour, depth, host).point < least_overlap) return false;
     ties.push_back(neighbour);
     held.insert(neighbour);
     return true;

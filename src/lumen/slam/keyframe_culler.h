@@ -21,7 +21,6 @@ class KeyframeCuller {
   KeyframeId FindHost(KeyframeId id) const;
   // The neighbour that shows most of what this one does.
   KeyframeId BestNeighbour(KeyframeId id) const;
-  Overlap OverlapOf(KeyframeId source, KeyframeId target) const;
   // Ties the neighbours to the host and retires the keyframe, if they hang together then.
   bool RetireTo(KeyframeId id, KeyframeId host, double least_overlap);
 

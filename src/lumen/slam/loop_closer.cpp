@@ -127,20 +127,13 @@ void LoopCloser::Search(KeyframeId id) {
   if (options_.global && !index_.Words(id).empty()) SearchGlobal(query);
 }
 
-Overlap LoopCloser::OverlapByMap(KeyframeId from, const DepthImage& depth, KeyframeId to) const {
-  const MapKeyframe& source = mapper_.At(from);
-  const MapKeyframe& target = mapper_.At(to);
-  return MeasureOverlap(depth, *source.keyframe->frame->view, *target.keyframe->frame->view,
-                        target.state.world_from_camera.Inverse() * source.state.world_from_camera);
-}
-
 void LoopCloser::SearchLocal(Query& query) {
   const MapKeyframe& keyframe = mapper_.At(query.id);
   const Rigid3& pose = keyframe.state.world_from_camera;
   const double reach = options_.local_distance_ratio * PoseDistance(mapper_.At(query.closest), pose);
   const double alike = options_.metric_ratio * SimilarityOf(query.id, query.closest);
   const DepthImage depth = ComputeDepth(mapper_.Side(query.id));
-  const Overlap usual = OverlapByMap(query.id, depth, query.closest);
+  const Overlap usual = mapper_.OverlapByMap(query.id, depth, query.closest);
   std::vector<Candidate> candidates;
   const std::vector<KeyframeId> window = Before(query.id, options_.local_window);
   for (size_t i = static_cast<size_t>(options_.local_gap); i < window.size(); ++i) {
@@ -150,7 +143,7 @@ void LoopCloser::SearchLocal(Query& query) {
     const double similarity = SimilarityOf(query.id, window[i]);
     if (similarity < alike) continue;
     // So close in time the map knows well enough what a look at the images would say.
-    const Overlap foreseen = OverlapByMap(query.id, depth, window[i]);
+    const Overlap foreseen = mapper_.OverlapByMap(query.id, depth, window[i]);
     if (kForeseen * foreseen.Product() < options_.metric_ratio * usual.Product()) continue;
     if (options_.metric_ratio * foreseen.flow > kForeseen * usual.flow) continue;
     candidates.push_back({window[i], similarity});
@@ -292,7 +285,7 @@ KeyframeId LoopCloser::FindSeenAgain(const LoopPair& loop, const LoopSide& witne
   for (const KeyframeId id : About(loop.reference)) {
     const MapKeyframe& other = mapper_.At(id);
     if (just_now.contains(id) || other.submap != mapper_.At(witness.id).submap) continue;
-    const double overlap = OverlapByMap(witness.id, depth, id).Product();
+    const double overlap = mapper_.OverlapByMap(witness.id, depth, id).Product();
     if (overlap > best) {
       best = overlap;
       seen = id;

@@ -96,8 +96,6 @@ class LoopCloser {
   const PairEvidence& Base(Query& query) const;
   void SearchLocal(Query& query);
   void SearchGlobal(Query& query);
-  // How much of one keyframe, at its present depth, the other sees by the map.
-  Overlap OverlapByMap(KeyframeId from, const DepthImage& depth, KeyframeId to) const;
   // The query held against each, in their order whatever the number of threads.
   void ExamineAll(KeyframeId query, std::vector<Candidate>& candidates) const;
   // Who looks alike and is neither at hand in the graph already nor refuted.

@@ -265,6 +265,13 @@ LoopSide Mapper::Side(KeyframeId id) const {
   return {id, keyframe.entry.keyframe, keyframe.entry.state};
 }
 
+Overlap Mapper::OverlapByMap(KeyframeId from, const DepthImage& depth, KeyframeId to) const {
+  const MapKeyframe& source = At(from);
+  const MapKeyframe& target = At(to);
+  return MeasureOverlap(depth, *source.keyframe->frame->view, *target.keyframe->frame->view,
+                        target.state.world_from_camera.Inverse() * source.state.world_from_camera);
+}
+
 std::vector<MapEdge> Mapper::Edges() const {
   std::vector<MapEdge> edges;
   for (const auto& [pair, edge] : edges_) edges.push_back({pair.first, pair.second, edge.kind});

@@ -65,6 +65,8 @@ class Mapper {
   size_t Size() const { return keyframes_.size(); }
   const MapKeyframe& At(KeyframeId id) const { return keyframes_.at(id).entry; }
   LoopSide Side(KeyframeId id) const;
+  // How much of one keyframe, at its present depth (`ComputeDepth(Side(from))`), another sees by the map.
+  Overlap OverlapByMap(KeyframeId from, const DepthImage& depth, KeyframeId to) const;
   KeyframeId AnchorOf(int submap) const { return anchors_.at(submap).id; }
   // The keyframe this one was tracked against; -1 for the first of a map as it began.
   KeyframeId ParentOf(KeyframeId id) const { return HostOf(keyframes_.at(id).parent); }
