@@ -45,22 +45,50 @@ Mask ErodeMask(ImageView<const uint8_t> mask, int times, bool from_image_edge) {
   return current;
 }
 
+namespace {
+
+double Turn(const Eigen::Vector2d& a, const Eigen::Vector2d& b, const Eigen::Vector2d& c) {
+  return (b - a).x() * (c - a).y() - (b - a).y() * (c - a).x();
+}
+
+// Most points lie within the octagon of those farthest out in eight directions: what is strictly inside it
+// is no corner of the hull, and need not be sorted.
+void DropInner(std::vector<Eigen::Vector2d>& points) {
+  const Eigen::Vector2d directions[] = {{1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}, {-1, -1}, {0, -1}, {1, -1}};
+  std::vector<Eigen::Vector2d> octagon;
+  for (const Eigen::Vector2d& direction : directions) {
+    const Eigen::Vector2d farthest = *std::max_element(
+        points.begin(), points.end(), [&](const Eigen::Vector2d& a, const Eigen::Vector2d& b) {
+          return direction.dot(a) < direction.dot(b);
+        });
+    if (octagon.empty() || (octagon.back() != farthest && octagon.front() != farthest))
+      octagon.push_back(farthest);
+  }
+  if (octagon.size() < 3) return;
+  std::erase_if(points, [&](const Eigen::Vector2d& point) {
+    for (size_t i = 0; i < octagon.size(); ++i) {
+      if (!(Turn(octagon[i], octagon[(i + 1) % octagon.size()], point) > 0)) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
 std::vector<Eigen::Vector2d> ConvexHull(std::vector<Eigen::Vector2d> points) {
+  if (points.size() > 64) DropInner(points);
   const auto before = [](const Eigen::Vector2d& a, const Eigen::Vector2d& b) {
     return a.x() != b.x() ? a.x() < b.x() : a.y() < b.y();
   };
   std::sort(points.begin(), points.end(), before);
   points.erase(std::unique(points.begin(), points.end()), points.end());
   if (points.size() < 3) return points;
-  const auto turns_left = [](const Eigen::Vector2d& a, const Eigen::Vector2d& b, const Eigen::Vector2d& c) {
-    return (b - a).x() * (c - a).y() - (b - a).y() * (c - a).x() > 0;
-  };
   // Andrew's monotone chain: lower hull left to right, then upper hull back.
   std::vector<Eigen::Vector2d> hull;
   for (int pass = 0; pass < 2; ++pass) {
     const size_t start = hull.size();
     for (const Eigen::Vector2d& point : points) {
-      while (hull.size() >= start + 2 && !turns_left(hull[hull.size() - 2], hull.back(), point))
+      while (hull.size() >= start + 2 && !(Turn(hull[hull.size() - 2], hull.back(), point) > 0))
         hull.pop_back();
       hull.push_back(point);
     }

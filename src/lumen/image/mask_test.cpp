@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lumen/base/random.h"
@@ -40,6 +41,32 @@ TEST(ConvexHull, SquareWithInnerPointsHasFourCornersAndItsArea) {
 TEST(ConvexHull, FewOrCollinearPointsHaveNoArea) {
   EXPECT_DOUBLE_EQ(PolygonArea(ConvexHull({})), 0.0);
   EXPECT_DOUBLE_EQ(PolygonArea(ConvexHull({{1, 1}, {2, 2}, {3, 3}})), 0.0);
+}
+
+TEST(ConvexHull, OfManyPointsIsThatOfTheFewThatMatter) {
+  Random random(8);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Eigen::Vector2d> points;
+    const double flat = round % 5 == 0 ? 0 : random.Uniform(0.1, 1);
+    for (int i = 0; i < 500; ++i) {
+      const double angle = random.Uniform(0, 2 * M_PI);
+      const double radius = std::sqrt(random.Uniform(0, 1));
+      points.emplace_back(radius * std::cos(angle), flat * radius * std::sin(angle));
+    }
+    const auto hull = ConvexHull(points);
+    if (flat == 0) {
+      EXPECT_NEAR(PolygonArea(hull), 0, 1e-15);
+      continue;
+    }
+    // Every point lies to the left of every side, and the corners are among the points.
+    for (size_t i = 0; i < hull.size(); ++i) {
+      const Eigen::Vector2d& a = hull[i];
+      const Eigen::Vector2d side = hull[(i + 1) % hull.size()] - a;
+      EXPECT_TRUE(std::find(points.begin(), points.end(), a) != points.end());
+      for (const Eigen::Vector2d& point : points)
+        ASSERT_GE(side.x() * (point - a).y() - side.y() * (point - a).x(), -1e-12);
+    }
+  }
 }
 
 TEST(ConvexHull, FillClosesHolesAndBays) {
