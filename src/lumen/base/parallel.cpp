@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "lumen/base/error.h"
+#include "lumen/base/step_back.h"
 
 namespace lumen {
 
@@ -73,7 +74,10 @@ void Await(const std::atomic<int>& state, int old) {
 class Helper {
  public:
   Helper() {
-    std::thread([this] { Run(); }).detach();
+    std::thread([this, steps_back = HasSteppedBack()] {
+      if (steps_back) StepBack();
+      Run();
+    }).detach();
   }
 
   void Post(Job& job) {
@@ -113,10 +117,12 @@ class Helper {
 // from several threads never wait for each other.
 class HelperPool {
  public:
-  // Lives as long as the process: helpers sleep in it until the end.
+  // They live as long as the process: helpers sleep in them until the end. A helper has its caller's
+  // priority, so there is a pool for each.
   static HelperPool& Instance() {
     static HelperPool& pool = *new HelperPool;
-    return pool;
+    static HelperPool& stepped_back = *new HelperPool;
+    return HasSteppedBack() ? stepped_back : pool;
   }
 
   // A list of helpers, `count` of them unless the system refuses a thread.

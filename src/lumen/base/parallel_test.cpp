@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "lumen/base/step_back.h"
+
 namespace lumen {
 namespace {
 
@@ -80,6 +82,29 @@ TEST(Parallel, ACallAfterAnExceptionRunsAsUsual) {
   std::atomic<int> done{0};
   ParallelFor(8, 2, [&](int64_t) { ++done; });
   EXPECT_EQ(done, 8);
+}
+
+// Helpers of a thread that lets others go first do so too, and nobody else gets them.
+TEST(Parallel, HelpersHaveTheirCallersPriority) {
+  const auto others = [] {  // how many chunks ran on a thread that has stepped back
+    std::atomic<int> stepped_back{0};
+    std::atomic<int> begun{0};
+    ParallelFor(4, 4, [&](int64_t) {
+      ++begun;
+      while (begun < 4) std::this_thread::yield();  // so that each has a thread of its own
+      stepped_back += HasSteppedBack() ? 1 : 0;
+    });
+    return stepped_back.load();
+  };
+  for (int round = 0; round < 3; ++round) {
+    int behind = -1;
+    std::thread([&] {
+      StepBack();
+      behind = others();
+    }).join();
+    EXPECT_EQ(behind, 4);
+    EXPECT_EQ(others(), 0);
+  }
 }
 
 TEST(Parallel, NothingToDoIsFine) {

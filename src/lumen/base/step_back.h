@@ -5,5 +5,6 @@ namespace lumen {
 
 // The calling thread, and those it starts from now on. Nothing happens where the system does not allow it.
 void StepBack();
+bool HasSteppedBack();
 
 }  // namespace lumen
