@@ -25,12 +25,14 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
                                          std::shared_ptr<const KeyframeSamples> source,
                                          std::shared_ptr<const Frame> target,
                                          const FeatureMetricOptions& options,
-                                         std::shared_ptr<const HiddenSamples> hidden)
+                                         std::shared_ptr<const HiddenSamples> hidden,
+                                         std::shared_ptr<UnpackedFeatures> unpacked)
     : Factor(variables.WithoutTargetDepth().Keys()),
       variables_(variables.WithoutTargetDepth()),
       source_(std::move(source)),
       target_(std::move(target)),
       hidden_(std::move(hidden)),
+      unpacked_(unpacked != nullptr ? std::move(unpacked) : std::make_shared<UnpackedFeatures>(0)),
       threads_(options.threads) {
   LUMEN_CHECK(source_ != nullptr && target_ != nullptr);
   CheckFeatures(*target_);
@@ -67,12 +69,11 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
 PairSystem FeatureMetricFactor::Evaluate(const PairState& state, bool with_derivatives) const {
   LUMEN_CHECK(state.source_code.size() == source_->NumBases(), state.source_code.size(), " codes for ",
               source_->NumBases(), " bases");
-  // A packed target's levels are made for each evaluation; what that costs: docs/decisions.md.
   FmProblem problem = problem_;
-  FeaturePyramid unpacked;
+  std::shared_ptr<const FeaturePyramid> unpacked;
   if (target_->features.IsPacked()) {
-    unpacked = UnpackFeatures(target_->features, target_->view->mask, problem.levels);
-    problem.unpacked = &unpacked;
+    unpacked = unpacked_->Of(target_, problem.levels);
+    problem.unpacked = unpacked.get();
   }
   PairSystem sum = SumOverSamples(source_->Size(), threads_, PairSystem(variables_.LocalDimension(state)),
                                   [&](SampleRange range) {

@@ -8,6 +8,7 @@
 #include "lumen/base/config.h"
 #include "lumen/factors/fm_kernel.h"
 #include "lumen/factors/pair_variables.h"
+#include "lumen/factors/unpacked_features.h"
 
 namespace lumen {
 
@@ -37,10 +38,12 @@ class FeatureMetricFactor : public Factor {
   // overlap worth having, and finite.
   static constexpr double kNoOverlapSquared = 10;
 
-  // Numbers that are not finite in the target's features break the contract.
+  // Numbers that are not finite in the target's features break the contract. Where the target's are packed,
+  // their levels come from `unpacked`, or are made for each evaluation.
   FeatureMetricFactor(const PairVariables& variables, std::shared_ptr<const KeyframeSamples> source,
                       std::shared_ptr<const Frame> target, const FeatureMetricOptions& options = {},
-                      std::shared_ptr<const HiddenSamples> hidden = nullptr);
+                      std::shared_ptr<const HiddenSamples> hidden = nullptr,
+                      std::shared_ptr<UnpackedFeatures> unpacked = nullptr);
 
   double Error(const Values& values) const override;
   NormalBlock Linearize(const Values& values) const override;
@@ -52,6 +55,7 @@ class FeatureMetricFactor : public Factor {
   std::shared_ptr<const KeyframeSamples> source_;
   std::shared_ptr<const Frame> target_;
   std::shared_ptr<const HiddenSamples> hidden_;
+  std::shared_ptr<UnpackedFeatures> unpacked_;
   std::vector<double> fixed_depths_;
   FmProblem problem_;
   bool use_fast_;

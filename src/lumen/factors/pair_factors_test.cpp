@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lumen/base/error.h"
+#include "lumen/base/parallel.h"
 #include "lumen/factors/feature_metric_factor.h"
 #include "lumen/factors/geometric_consistency_factor.h"
 #include "lumen/factors/match_factors.h"
@@ -47,6 +48,37 @@ TEST(FactorDegenerate, AllPointsBehindTheCameraGiveADefinedErrorAndNoDerivative)
     // Worse than any alignment nearby, so that a solver never prefers to look away.
     EXPECT_GT(block.error, factor->Error(scene.TrueValues()));
   }
+}
+
+TEST(UnpackedFeatures, AreMadeOnceForTheLastFewAndGiveTheSameBits) {
+  const PairScene scene = MakeCavityScene();
+  const auto packed = PackFrame(scene.target->frame);
+  const auto at_hand = std::make_shared<UnpackedFeatures>(2);
+  const auto features = at_hand->Of(packed, 2);
+  EXPECT_EQ(features->levels.size(), 2U);
+  EXPECT_EQ(at_hand->Of(packed, 2), features);
+  EXPECT_NE(at_hand->Of(packed, 3), features);
+  const FeatureMetricFactor plain(kWorld, scene.samples, scene.target->frame);
+  const FeatureMetricFactor kept(kWorld, scene.samples, packed, {}, nullptr, at_hand);
+  const FeatureMetricFactor each_time(kWorld, scene.samples, packed);
+  const Values values = scene.TrueValues();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(kept.Linearize(values).H, plain.Linearize(values).H);
+    EXPECT_EQ(each_time.Linearize(values).H, plain.Linearize(values).H);
+  }
+  // Two others, and it has gone; who holds it keeps it.
+  for (int i = 0; i < 2; ++i) at_hand->Of(PackFrame(std::make_shared<Frame>(*scene.source->frame)), 2);
+  EXPECT_NE(at_hand->Of(packed, 2), features);
+  EXPECT_EQ(features->levels.size(), 2U);
+}
+
+TEST(UnpackedFeatures, ThreadsThatAskAtOnceGetOne) {
+  const auto packed = PackFrame(MakeCavityScene().target->frame);
+  UnpackedFeatures at_hand(3);
+  std::vector<std::shared_ptr<const FeaturePyramid>> got(16);
+  ParallelFor(16, 4, [&](int64_t i) { got[static_cast<size_t>(i)] = at_hand.Of(packed, 1); });
+  for (const auto& features : got) EXPECT_EQ(features, got[0]);
+  EXPECT_FALSE(got[0]->levels.empty());
 }
 
 TEST(FactorDegenerate, NegativeDepthIsNotSeen) {
