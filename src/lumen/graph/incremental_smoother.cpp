@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <set>
+#include <cstdint>
 
 #include "lumen/base/error.h"
 
@@ -12,6 +11,8 @@ namespace lumen {
 void SmootherOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("relinearize", relinearize);
   visitor.Field("recentre", recentre, {.min = 0, .help = "largest tangent before it starts anew"});
+  visitor.Field("held_slack", held_slack,
+                {.min = 1, .help = "by how much wider the thresholds are where everything is held"});
   visitor.Field("wildfire", wildfire, {.min = 0, .help = "smallest change that back-substitution follows"});
   visitor.Field("max_error_rise", max_error_rise,
                 {.min = 0, .help = "share by which re-evaluated factors' error may rise in one step"});
@@ -21,13 +22,16 @@ void SmootherOptions::Describe(ConfigVisitor& visitor) {
 }
 
 namespace {
+// So far beyond its thresholds, in their unit, what a factor knew is worth nothing.
+constexpr double kFar = 20;
 constexpr const char* kStatusNames[] = {"updated", "step shortened", "step dropped"};
 }  // namespace
 
 std::string ToString(SmootherStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
 
-SmootherSummary IncrementalSmoother::Update(const SmootherChange& change) {
+SmootherSummary IncrementalSmoother::Update(const SmootherChange& change, int most_evaluations) {
   CheckChange(change);
+  most_evaluations_ = most_evaluations > 0 ? static_cast<size_t>(most_evaluations) : SIZE_MAX;
   SmootherSummary summary;
   AddVariables(change.new_values);
   RemoveFactors(change.removed_factors);
@@ -40,127 +44,6 @@ SmootherSummary IncrementalSmoother::Update(const SmootherChange& change) {
   TakeStep(summary);
   summary.error = error_;
   return summary;
-}
-
-// ---- what changes from outside
-
-// All contracts first, so that a broken one leaves the smoother as it was.
-void IncrementalSmoother::CheckChange(const SmootherChange& change) const {
-  for (const Key& key : change.new_values.Keys()) {
-    LUMEN_CHECK(!Contains(key), ToString(key), " is there already");
-  }
-  for (const Key& key : change.reinitialized.Keys()) {
-    LUMEN_CHECK(Dimension(estimate_.At(key)) == Dimension(change.reinitialized.At(key)));
-  }
-  std::set<FactorId> removed;
-  for (const FactorId id : change.removed_factors) {
-    const bool is_there = id >= 0 && id < static_cast<FactorId>(factors_.size()) &&
-                          factors_[static_cast<size_t>(id)] != nullptr;
-    LUMEN_CHECK(is_there && removed.insert(id).second, "factor ", id, " is not there");
-  }
-  std::set<Key> gone;
-  for (const Key& key : change.removed_variables) {
-    LUMEN_CHECK(Contains(key) && gone.insert(key).second, ToString(key), " is not there");
-    for (const int factor : factors_of_[static_cast<size_t>(SlotOf(key))])
-      LUMEN_CHECK(removed.contains(factor), "factor ", factor, " still holds ", ToString(key));
-  }
-  for (const auto* keys : {&change.held, &change.released}) {
-    for (const Key& key : *keys)
-      LUMEN_CHECK(key.kind == KeyKind::kKeyframe && Contains(key) && !gone.contains(key), ToString(key));
-  }
-  for (const FactorPtr& factor : change.new_factors) {
-    LUMEN_CHECK(factor != nullptr && !factor->Keys().empty(), "a factor needs keys");
-    for (const Key& key : factor->Keys()) {
-      const bool is_there = (Contains(key) && !gone.contains(key)) || change.new_values.Contains(key);
-      LUMEN_CHECK(is_there, ToString(key), " is not there");
-    }
-  }
-}
-
-int IncrementalSmoother::SlotOf(const Key& key) const {
-  const auto found = slots_.find(key);
-  LUMEN_CHECK(found != slots_.end(), ToString(key), " is not there");
-  return found->second;
-}
-
-void IncrementalSmoother::AddVariables(const Values& values) {
-  for (const Key& key : values.Keys()) {
-    theta_.Insert(key, values.At(key));
-    estimate_.Insert(key, values.At(key));
-    slots_.emplace(key, tree_.AddVariable(Dimension(values.At(key))));
-    keys_.push_back(key);
-    factors_of_.emplace_back();
-  }
-}
-
-void IncrementalSmoother::RemoveFactors(const std::vector<FactorId>& ids) {
-  for (const FactorId id : ids) {
-    const int factor = static_cast<int>(id);
-    Touch(factor);
-    for (const int slot : Linear(factor).slots) std::erase(factors_of_[static_cast<size_t>(slot)], factor);
-    error_ -= Linear(factor).block.error;
-    linear_[static_cast<size_t>(id)] = {};
-    at_[static_cast<size_t>(id)] = {};
-    factors_[static_cast<size_t>(id)] = nullptr;
-    --num_factors_;
-  }
-}
-
-void IncrementalSmoother::RemoveVariables(const std::vector<Key>& keys) {
-  for (const Key& key : keys) {
-    const int slot = SlotOf(key);
-    pending_.touched.push_back(slot);
-    pending_.removed.push_back(slot);
-    std::erase(pending_.keep_last, slot);
-    slots_.erase(key);
-    theta_.Erase(key);
-    estimate_.Erase(key);
-  }
-}
-
-void IncrementalSmoother::Hold(const std::vector<Key>& keys, bool held) {
-  for (const Key& key : keys) {
-    const int slot = SlotOf(key);
-    if (tree_.IsHeld(slot) == held) continue;
-    tree_.SetFree(slot, held ? KeyframeValue::kPlace : tree_.Dimension(slot));
-    for (const int factor : factors_of_[static_cast<size_t>(slot)]) Touch(factor);
-  }
-}
-
-void IncrementalSmoother::Reinitialize(const Values& values, SmootherSummary& summary) {
-  if (values.Size() == 0) return;
-  std::vector<int> slots;
-  for (const Key& key : values.Keys()) {
-    estimate_.Set(key, values.At(key));
-    slots.push_back(SlotOf(key));
-  }
-  Recentre(slots);
-  const std::vector<int> strained = Strained(FactorsTouching(slots));
-  Evaluate(strained, summary);
-}
-
-void IncrementalSmoother::AddFactors(const FactorGraph& factors, SmootherSummary& summary) {
-  if (factors.empty()) return;
-  std::vector<int> added;
-  pending_.keep_last.clear();
-  for (const FactorPtr& factor : factors) {
-    const int id = static_cast<int>(factors_.size());
-    LinearFactor linear;
-    for (const Key& key : factor->Keys()) {
-      const int slot = SlotOf(key);
-      linear.slots.push_back(slot);
-      factors_of_[static_cast<size_t>(slot)].push_back(id);
-      pending_.keep_last.push_back(slot);
-    }
-    factors_.push_back(factor);
-    linear_.push_back(std::move(linear));
-    at_.emplace_back();
-    added.push_back(id);
-    summary.new_factor_ids.push_back(id);
-  }
-  num_factors_ += factors.size();
-  pending_.new_factors = added;
-  Evaluate(added, summary);
 }
 
 // ---- linearisations
@@ -216,21 +99,45 @@ void IncrementalSmoother::Recentre(const std::vector<int>& slots) {
   for (const int factor : FactorsTouching(slots)) Carry(factor);
 }
 
-std::vector<int> IncrementalSmoother::Strained(const std::vector<int>& factors) const {
-  std::vector<int> strained;
-  for (const int factor : factors) {
-    const auto id = static_cast<size_t>(factor);
-    const Eigen::VectorXd step = factors_[id]->StepFrom(at_[id], estimate_);
-    const BlockLayout& layout = Linear(factor).block.layout;
-    double share = 0;
-    for (int k = 0; k < layout.Size(); ++k) {
-      const KeyKind kind = layout.Keys()[static_cast<size_t>(k)].kind;
-      share = std::max(share,
-                       options_.relinearize.Share(kind, step.segment(layout.Offset(k), layout.Dimension(k))));
-    }
-    if (share > 1) strained.push_back(factor);
+double IncrementalSmoother::StrainOf(int factor) const {
+  const auto id = static_cast<size_t>(factor);
+  const Eigen::VectorXd step = factors_[id]->StepFrom(at_[id], estimate_);
+  const BlockLayout& layout = Linear(factor).block.layout;
+  double share = 0;
+  for (int k = 0; k < layout.Size(); ++k) {
+    const KeyKind kind = layout.Keys()[static_cast<size_t>(k)].kind;
+    share = std::max(share,
+                     options_.relinearize.Share(kind, step.segment(layout.Offset(k), layout.Dimension(k))));
   }
+  const std::vector<int>& slots = Linear(factor).slots;
+  const bool is_held = std::all_of(slots.begin(), slots.end(), [&](int slot) { return tree_.IsHeld(slot); });
+  return is_held ? share / options_.held_slack : share;
+}
+
+std::vector<IncrementalSmoother::Strain> IncrementalSmoother::Strained(
+    const std::vector<int>& factors) const {
+  std::vector<int> asked;
+  std::set_union(factors.begin(), factors.end(), waiting_.begin(), waiting_.end(), std::back_inserter(asked));
+  std::vector<Strain> strained;
+  for (const int factor : asked) {
+    const double share = StrainOf(factor);
+    if (share > 1) strained.push_back({factor, share});
+  }
+  std::stable_sort(strained.begin(), strained.end(),
+                   [](const Strain& a, const Strain& b) { return a.share > b.share; });
   return strained;
+}
+
+std::vector<int> IncrementalSmoother::Foremost(const std::vector<Strain>& strained) {
+  std::vector<int> now;
+  waiting_.clear();
+  for (const Strain& strain : strained) {
+    const bool waits = now.size() >= most_evaluations_ && strain.share < kFar;
+    (waits ? waiting_ : now).push_back(strain.factor);
+  }
+  std::sort(waiting_.begin(), waiting_.end());
+  std::sort(now.begin(), now.end());
+  return now;
 }
 
 std::vector<int> IncrementalSmoother::FactorsTouching(const std::vector<int>& slots) const {
@@ -291,7 +198,8 @@ void IncrementalSmoother::TakeStep(SmootherSummary& summary) {
 
   double fraction = 1;
   bool is_sound = MoveTo(step, fraction);
-  step.strained = Strained(step.touched);
+  const std::vector<Strain> strained = Strained(step.touched);
+  step.strained = Foremost(strained);
   is_sound = is_sound && IsSound(step);
   for (int halving = 0; !is_sound && halving < options_.max_halvings; ++halving) {
     summary.trial_evaluations += static_cast<int>(step.strained.size());
@@ -305,9 +213,13 @@ void IncrementalSmoother::TakeStep(SmootherSummary& summary) {
     pending_.touched.insert(pending_.touched.end(), step.slots.begin(), step.slots.end());
   }
   if (is_sound) {
-    summary.strained_factors = static_cast<int>(step.strained.size());
-    summary.evaluated_factors += summary.strained_factors;
+    summary.strained_factors = static_cast<int>(strained.size());
+    summary.evaluated_factors += static_cast<int>(step.strained.size());
     Store(step.strained, std::move(step.blocks));
+  } else {
+    // All of them, if they still are where the estimate is now.
+    waiting_.insert(waiting_.end(), step.strained.begin(), step.strained.end());
+    std::sort(waiting_.begin(), waiting_.end());
   }
   std::vector<int> far;
   for (const int slot : step.slots) {

@@ -25,6 +25,7 @@ struct SmootherOptions {
   // A tangent beyond this starts anew at the estimate, however common the motion: what factors are told of
   // each other's moves is exact to about half of it.
   double recentre = 0.1;
+  double held_slack = 1;  // how many times further a factor may be strained all of whose variables are held
   double wildfire = 1e-5;
   double max_error_rise = 0.05;  // share by which the error of re-evaluated factors may rise in one step
   int max_halvings = 6;          // how often a step that fails is shortened before it is dropped
@@ -58,7 +59,7 @@ struct SmootherSummary {
   std::vector<FactorId> new_factor_ids;  // in the order of new_factors
   int evaluated_factors = 0;             // linearisations made
   int trial_evaluations = 0;             // those made for steps that were not taken
-  int strained_factors = 0;              // that the step moved beyond their thresholds
+  int strained_factors = 0;              // beyond their thresholds after the step, those that wait included
   int eliminated_variables = 0;
   int solved_variables = 0;
   int singular_cliques = 0;  // parts of the graph without enough information; they hold still
@@ -71,7 +72,9 @@ class IncrementalSmoother {
  public:
   explicit IncrementalSmoother(SmootherOptions options = {}) : options_(options) {}
 
-  SmootherSummary Update(const SmootherChange& change = {});
+  // Of the factors that a step strains `most_evaluations` are evaluated there, the most strained first; the
+  // others wait for the next step with what they know, unless they are far beyond their thresholds. 0: all.
+  SmootherSummary Update(const SmootherChange& change = {}, int most_evaluations = 0);
 
   size_t NumVariables() const { return slots_.size(); }
   size_t NumFactors() const { return num_factors_; }
@@ -87,6 +90,10 @@ class IncrementalSmoother {
 
  private:
   struct Step;
+  struct Strain {
+    int factor = 0;
+    double share = 0;  // of its thresholds
+  };
 
   void CheckChange(const SmootherChange& change) const;
   void AddVariables(const Values& values);
@@ -103,7 +110,11 @@ class IncrementalSmoother {
   // By the linearisations as they are.
   double ModelError(const std::vector<int>& factors, const Values& values) const;
   void Recentre(const std::vector<int>& slots);
-  std::vector<int> Strained(const std::vector<int>& factors) const;
+  // Those of these factors, and of those that wait, which are strained; the most strained first.
+  std::vector<Strain> Strained(const std::vector<int>& factors) const;
+  double StrainOf(int factor) const;
+  // What is to be evaluated now, by number; the rest waits.
+  std::vector<int> Foremost(const std::vector<Strain>& strained);
   // Linearises at the estimate, or stores what was linearised there.
   void Evaluate(const std::vector<int>& factors, SmootherSummary& summary);
   void Store(const std::vector<int>& factors, std::vector<NormalBlock> blocks);
@@ -126,7 +137,9 @@ class IncrementalSmoother {
   std::vector<LinearFactor> linear_;          // by id: the cached linearisations
   std::vector<std::vector<Value>> at_;        // by id: where each was made
   BayesTree tree_;
-  TreeChange pending_;  // what the next elimination has to take in
+  TreeChange pending_;        // what the next elimination has to take in
+  std::vector<int> waiting_;  // strained factors that were not evaluated yet
+  size_t most_evaluations_ = 0;
   size_t num_factors_ = 0;
   double error_ = 0;
 };

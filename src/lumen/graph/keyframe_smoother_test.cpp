@@ -48,6 +48,72 @@ TEST(KeyframeSmoother, EqualsTheBatchSolutionWithLoopsRemovalHoldingAndReinitial
   }
 }
 
+// Moved by some of the thresholds, a step evaluates no more than it may; moved far beyond them, all.
+TEST(KeyframeSmoother, WhatIsNotEvaluatedNowWaitsUnlessItIsFarOff) {
+  SmootherOptions options = Exact();
+  options.relinearize = {.pose = 1e-3, .log_scale = 1e-3, .code = 1e-3};
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SmoothedMap run(seed, options);
+    for (int i = 0; i < 20; ++i) run.Apply(run.graph.Grow());
+    for (int i = 0; i < 40; ++i) run.Apply({});
+    const auto move = [&](double size, int most) {
+      SmootherChange change;
+      for (const int64_t id : {3, 4, 9, 15}) {
+        const Value value = run.smoother.Estimate(KeyframeKey(id));
+        change.reinitialized.Insert(
+            KeyframeKey(id), Retract(value, RandomVector(run.graph.GetRandom(), Dimension(value), size)));
+      }
+      return run.smoother.Update(change, most);
+    };
+    SmootherSummary summary = move(3e-3, 2);
+    EXPECT_LE(summary.evaluated_factors, 4) << "two where they were put, two where the step led";
+    for (int i = 0; i < 200 && summary.strained_factors > 0; ++i) {
+      summary = run.smoother.Update({}, 2);
+      EXPECT_LE(summary.evaluated_factors, 2);
+    }
+    EXPECT_EQ(summary.strained_factors, 0);
+    EXPECT_LT(LargestDifference(run.smoother.Estimate(), BatchFrom(run)), 5e-3) << "seed " << seed;
+    EXPECT_GT(move(0.3, 2).evaluated_factors, 8);
+  }
+}
+
+TEST(KeyframeSmoother, WhatWaitsMayGo) {
+  SmoothedMap run(4, Exact());
+  for (int i = 0; i < 12; ++i) run.Apply(run.graph.Grow());
+  Converge(run.smoother);
+  SmootherChange change;
+  for (int64_t id = 1; id < 12; ++id)
+    change.reinitialized.Insert(KeyframeKey(id), run.graph.Disturbed(id, 0.2));
+  run.smoother.Update(change, 1);
+  SmootherChange out = TakeOut(run, 5);
+  out.new_factors.push_back(run.graph.Tie(6, 4));
+  out.new_factors.push_back(run.graph.Tie(7, 4));
+  run.Apply(out);
+  Converge(run.smoother);
+  EXPECT_LT(LargestDifference(run.smoother.Estimate(), BatchFrom(run)), 1e-8);
+}
+
+TEST(KeyframeSmoother, FactorsOfHeldKeyframesAloneMayBeStrainedFurther) {
+  const auto evaluated = [](double slack, bool hold) {
+    SmootherOptions options;
+    options.held_slack = slack;
+    SmoothedMap run(6, options);
+    for (int i = 0; i < 12; ++i) run.Apply(run.graph.Grow());
+    for (int i = 0; i < 30; ++i) run.Apply({});
+    if (hold) run.Apply({.held = {KeyframeKey(4), KeyframeKey(5), KeyframeKey(6)}});
+    SmootherChange change;  // moved by twice the bound
+    KeyframeValue moved = run.smoother.Estimate().Keyframe(KeyframeKey(5));
+    moved.world_from_keyframe =
+        moved.world_from_keyframe * Sim3::Exp((Vector7d() << 2e-3, 0, 0, 0, 0, 0, 0).finished());
+    change.reinitialized.Insert(KeyframeKey(5), moved);
+    return run.Apply(change).evaluated_factors;
+  };
+  const int all = evaluated(1, true);
+  EXPECT_GT(all, 0);
+  EXPECT_LT(evaluated(10, true), all) << "those between held ones";
+  EXPECT_EQ(evaluated(10, false), evaluated(1, false));
+}
+
 TEST(KeyframeSmoother, WhatMovesTogetherIsNotEvaluatedAgain) {
   SmoothedMap run(3, {});
   for (int i = 0; i < 30; ++i) run.Apply(run.graph.Grow());
