@@ -1,5 +1,8 @@
 #include "lumen/loop/loop_verifier.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "lumen/base/text.h"
 
 namespace lumen {
@@ -54,8 +57,8 @@ MatchSet LoopVerifier::Match(const LoopSide& query, const LoopSide& reference, u
   return MatchAt(SampleKeypoints(mask, count, seed), query, reference);
 }
 
-double Agreement(const LoopSide& query, const LoopSide& reference, const MatchSet& matched) {
-  if (matched.matches.empty()) return 0;
+MatchAgreement CompareWithMatches(const LoopSide& query, const LoopSide& reference, const MatchSet& matched,
+                                  double pixels) {
   const Rigid3 reference_from_query =
       reference.state.world_from_camera.Inverse() * query.state.world_from_camera;
   const PinholeCamera& from = query.GetKeyframe().frame->view->camera;
@@ -63,18 +66,29 @@ double Agreement(const LoopSide& query, const LoopSide& reference, const MatchSe
   const auto depth_at = [](const LoopSide& side, const Eigen::Vector2i& uv) {
     return side.GetKeyframe().depth.DepthAt(uv.x(), uv.y(), side.state.log_scale, side.state.code);
   };
-  int explained = 0;
+  std::vector<double> ratios;  // of the matches that are explained
   for (const Match& match : matched.matches) {
     const Eigen::Vector2i seen(match.target.array().round().cast<int>());
     if (!reference.GetKeyframe().depth.average.Contains(seen.x(), seen.y())) continue;
     const double d = depth_at(query, match.source);
-    if (!(d > 0) || !(depth_at(reference, seen) > 0)) continue;
+    const double other = depth_at(reference, seen);
+    if (!(d > 0) || !(other > 0)) continue;
     const Eigen::Vector3d point =
         reference_from_query * Eigen::Vector3d(d * from.RayAtUnitDepth(match.source.x(), match.source.y()));
     const auto pixel = to.Project(point);
-    if (pixel && (*pixel - match.target).norm() < kAgreementPixels) ++explained;
+    if (pixel && (*pixel - match.target).norm() < pixels) ratios.push_back(std::log(point.z() / other));
   }
-  return static_cast<double>(explained) / static_cast<double>(matched.candidates);
+  MatchAgreement agreement;
+  if (ratios.empty()) return agreement;
+  agreement.share = static_cast<double>(ratios.size()) / static_cast<double>(matched.candidates);
+  const auto middle = ratios.begin() + static_cast<int64_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  agreement.log_ratio = *middle;
+  return agreement;
+}
+
+double Agreement(const LoopSide& query, const LoopSide& reference, const MatchSet& matched) {
+  return CompareWithMatches(query, reference, matched, kAgreementPixels).share;
 }
 
 PairAlignmentResult LoopVerifier::Align(const LoopSide& query, const LoopSide& reference,

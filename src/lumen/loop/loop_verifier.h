@@ -71,8 +71,15 @@ class LoopVerifier {
   mutable KeyframeLooks looks_;
 };
 
-// The share of keypoints that have a match which the states' poses explain within a few pixels, at their
-// depths.
+// How well the states explain matches.
+struct MatchAgreement {
+  double share = 0;  // of the keypoints: those with a match that lies where the poses say, at its depth
+  double log_ratio =
+      0;  // of the depths the two give those points, the query's to the reference's; the median
+};
+MatchAgreement CompareWithMatches(const LoopSide& query, const LoopSide& reference, const MatchSet& matched,
+                                  double pixels);
+// The share alone, within a few pixels.
 double Agreement(const LoopSide& query, const LoopSide& reference, const MatchSet& matched);
 
 DepthImage ComputeDepth(const LoopSide& side);

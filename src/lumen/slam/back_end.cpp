@@ -36,8 +36,8 @@ KeyframeId ParentIn(const MapSnapshot& map, KeyframeId id) {
 
 BackEnd::BackEnd(const SlamOptions& options)
     : options_(options),
-      mapper_(options.mapping, options.threads),
-      loops_(options.loop, mapper_, options.threads),
+      mapper_(options.mapping, options.Threads()),
+      loops_(options.loop, mapper_, options.Threads()),
       culler_(options.map, options.keyframe, mapper_, loops_),
       snapshot_(std::make_shared<MapSnapshot>()) {}
 

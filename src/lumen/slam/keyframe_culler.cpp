@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lumen/base/error.h"
 #include "lumen/slam/tracker.h"
 
 namespace lumen {
@@ -12,10 +13,11 @@ constexpr KeyframeId kAnotherVisit = 10;  // keyframes between that make a visit
 constexpr size_t kTried = 3;              // hosts looked at closely
 constexpr double kReach = 0.7;            // how far off a host may be: see PoseDistance
 constexpr double kLeastAgreement = 0.3;   // share of a keyframe's matches with its host that the map explains
-constexpr double kLeastTie = 0.5;         // share of a neighbour's pixels that the host must see
-constexpr double kLooseTie = 0.2;         // where the bound on the map's size asks for it
-constexpr size_t kEnoughTies = 3;         // of a neighbour, the one that goes included
-constexpr size_t kNewest = 20;            // keyframes that stay whatever the bound
+constexpr double kAgreementPixels = 3;
+constexpr double kLeastTie = 0.5;  // share of a neighbour's pixels that the host must see
+constexpr double kLooseTie = 0.2;  // where the bound on the map's size asks for it
+constexpr size_t kEnoughTies = 3;  // of a neighbour, the one that goes included
+constexpr size_t kNewest = 20;     // keyframes that stay whatever the bound
 
 }  // namespace
 
@@ -38,7 +40,8 @@ KeyframeId KeyframeCuller::FindHost(KeyframeId id) const {
     const Overlap overlap = mapper_.OverlapByMap(id, depth, near[i].second);
     const bool covers = overlap.area >= covering_.revisit_area && overlap.point >= covering_.revisit_point &&
                         overlap.flow <= covering_.revisit_flow;
-    if (covers && loops_.AgreementOf(id, near[i].second) >= kLeastAgreement) return near[i].second;
+    if (covers && loops_.AgreementOf(id, near[i].second, kAgreementPixels).share >= kLeastAgreement)
+      return near[i].second;
   }
   return -1;
 }
@@ -87,25 +90,26 @@ bool KeyframeCuller::RetireTo(KeyframeId id, KeyframeId host, double least_overl
 }
 
 std::vector<KeyframeId> KeyframeCuller::Cull(KeyframeId newest) {
-  order_.push_back(newest);
+  std::vector<KeyframeId> order = mapper_.Ids();  // as they came
+  LUMEN_CHECK(!order.empty() && order.back() == newest);
   std::vector<KeyframeId> retired;
   const auto retire = [&](KeyframeId id, KeyframeId host, double least_overlap) {
     if (host < 0 || !RetireTo(id, host, least_overlap)) return false;
-    std::erase(order_, id);
+    std::erase(order, id);
     retired.push_back(id);
     return true;
   };
   if (options_.cull) {
     for (const size_t after :
          {static_cast<size_t>(options_.cull_after), 3 * static_cast<size_t>(options_.cull_after)}) {
-      if (order_.size() <= after) continue;
-      const KeyframeId id = order_[order_.size() - 1 - after];
+      if (order.size() <= after) continue;
+      const KeyframeId id = order[order.size() - 1 - after];
       if (MayGo(id)) retire(id, FindHost(id), kLeastTie);
     }
   }
   const auto most = static_cast<size_t>(options_.most_keyframes);
-  for (size_t i = 0; most > 0 && mapper_.Size() > std::max(most, kNewest) && i + kNewest < order_.size();) {
-    const KeyframeId id = order_[i];
+  for (size_t i = 0; most > 0 && mapper_.Size() > std::max(most, kNewest) && i + kNewest < order.size();) {
+    const KeyframeId id = order[i];
     if (!MayGo(id) || !retire(id, BestNeighbour(id), kLooseTie)) ++i;
   }
   return retired;

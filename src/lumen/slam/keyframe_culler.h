@@ -28,7 +28,6 @@ class KeyframeCuller {
   KeyframeOptions covering_;
   Mapper& mapper_;
   const LoopCloser& loops_;
-  std::vector<KeyframeId> order_;  // of addition
 };
 
 }  // namespace lumen

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lumen/base/parallel.h"
 #include "lumen/base/text.h"
 #include "lumen/slam/graph_distance.h"
 #include "lumen/slam/tracker.h"
@@ -12,15 +11,10 @@ namespace lumen {
 
 namespace {
 
-constexpr double kSupportDistance = 0.3;  // in mean depths
-constexpr double kSupportAngle = 0.3;     // radians
-constexpr double kSeenAgain = 0.6;        // overlap at which a place has to be recognised
+constexpr double kSeenAgain = 0.6;  // overlap at which a place has to be recognised
 constexpr int kDoubtsAllowed = 3;
 constexpr int kAboutHops = 2;      // edges within which a keyframe's place is seen
 constexpr size_t kMostAbout = 10;  // keyframes about a place that are asked
-constexpr size_t kSupportsAsked = 3;
-constexpr double kForeseen =
-    1.5;  // by how much the map may misjudge overlap and flow of keyframes close in time
 
 }  // namespace
 
@@ -70,12 +64,14 @@ std::set<KeyframeId> LoopCloser::JustNow(KeyframeId id) const {
   return near;
 }
 
+bool LoopCloser::IsProved(KeyframeId a, KeyframeId b) const {
+  return std::none_of(probation_.begin(), probation_.end(), [&](const Probation& probation) {
+    return probation.loop == LoopPair{a, b} || probation.loop == LoopPair{b, a};
+  });
+}
+
 std::vector<KeyframeId> LoopCloser::About(KeyframeId id) const {
-  const auto proved = [&](KeyframeId a, KeyframeId b) {
-    return std::none_of(probation_.begin(), probation_.end(), [&](const Probation& probation) {
-      return probation.loop == LoopPair{a, b} || probation.loop == LoopPair{b, a};
-    });
-  };
+  const auto proved = [&](KeyframeId a, KeyframeId b) { return IsProved(a, b); };
   std::vector<KeyframeId> about;
   for (const Reached& reached : FindWithin(mapper_, id, kAboutHops, proved)) {
     if (about.size() <= kMostAbout) about.push_back(reached.id);
@@ -83,193 +79,24 @@ std::vector<KeyframeId> LoopCloser::About(KeyframeId id) const {
   return about;
 }
 
-double LoopCloser::SimilarityOf(KeyframeId a, KeyframeId b) const {
-  return Similarity(index_.Words(a), index_.Words(b));
-}
-
-Rigid3 LoopCloser::WorldFromQuery(KeyframeId reference, const RelativePoseScaleGoal& goal) const {
-  return mapper_.At(reference).state.world_from_camera * goal.target_from_source;
-}
-
-LoopCloser::Query LoopCloser::MakeQuery(KeyframeId id) const {
-  Query query{.id = id, .just_now = JustNow(id)};
-  double best = 0;
-  for (const KeyframeId other : mapper_.Neighbours(id)) {
-    const double distance = PoseDistance(mapper_.At(other), mapper_.At(id).state.world_from_camera);
-    if (query.closest >= 0 && distance >= best) continue;
-    query.closest = other;
-    best = distance;
-  }
-  return query;
-}
-
-const PairEvidence& LoopCloser::Base(Query& query) const {
-  if (!query.base) {
-    // The first keyframe of a sub-map has nothing to compare with but the fixed bounds.
-    query.base = query.closest < 0 ? PairEvidence{}
-                                   : verifier_.Examine(mapper_.Side(query.id), mapper_.Side(query.closest),
-                                                       SeedOf(query.id, query.closest));
-  }
-  return *query.base;
-}
-
-void LoopCloser::ExamineAll(KeyframeId query, std::vector<Candidate>& candidates) const {
-  const LoopSide side = mapper_.Side(query);
-  ParallelFor(std::ssize(candidates), threads_, [&](int64_t i) {
-    Candidate& candidate = candidates[static_cast<size_t>(i)];
-    candidate.evidence = verifier_.Examine(side, mapper_.Side(candidate.id), SeedOf(query, candidate.id));
-  });
-}
-
-void LoopCloser::Search(KeyframeId id) {
-  Query query = MakeQuery(id);
-  if (options_.local && query.closest >= 0) SearchLocal(query);
-  if (options_.global && !index_.Words(id).empty()) SearchGlobal(query);
-}
-
-void LoopCloser::SearchLocal(Query& query) {
-  const MapKeyframe& keyframe = mapper_.At(query.id);
-  const Rigid3& pose = keyframe.state.world_from_camera;
-  const double reach = options_.local_distance_ratio * PoseDistance(mapper_.At(query.closest), pose);
-  const double alike = options_.metric_ratio * SimilarityOf(query.id, query.closest);
-  const DepthImage depth = ComputeDepth(mapper_.Side(query.id));
-  const Overlap usual = mapper_.OverlapByMap(query.id, depth, query.closest);
-  std::vector<Candidate> candidates;
-  const std::vector<KeyframeId> window = Before(query.id, options_.local_window);
-  for (size_t i = static_cast<size_t>(options_.local_gap); i < window.size(); ++i) {
-    const MapKeyframe& other = mapper_.At(window[i]);
-    if (other.submap != keyframe.submap || mapper_.Connected(query.id, window[i])) continue;
-    if (PoseDistance(other, pose) > reach) continue;
-    const double similarity = SimilarityOf(query.id, window[i]);
-    if (similarity < alike) continue;
-    // So close in time the map knows well enough what a look at the images would say.
-    const Overlap foreseen = mapper_.OverlapByMap(query.id, depth, window[i]);
-    if (kForeseen * foreseen.Product() < options_.metric_ratio * usual.Product()) continue;
-    if (options_.metric_ratio * foreseen.flow > kForeseen * usual.flow) continue;
-    candidates.push_back({window[i], similarity});
-  }
-  ExamineAll(query.id, candidates);
-  const Candidate* best = nullptr;
-  const auto quality = [](const Candidate& candidate) {
-    return candidate.evidence.inlier_ratio * candidate.evidence.overlap.Product();
-  };
-  for (const Candidate& candidate : candidates) {
-    const PairEvidence& evidence = candidate.evidence;
-    if (!evidence.verified || !Base(query).verified) continue;
-    if (!evidence.Rivals(Base(query), options_.metric_ratio)) continue;
-    if (evidence.overlap.flow > Base(query).overlap.flow / options_.metric_ratio) continue;
-    if (best == nullptr || quality(candidate) > quality(*best)) best = &candidate;
-  }
-  if (best == nullptr) return;
-  mapper_.Connect(query.id, best->id, EdgeKind::kLocalLoop);
-  closed_.insert({query.id, best->id});
-  Tell({LoopEventKind::kClosed, EdgeKind::kLocalLoop, query.id, best->id, best->similarity, best->evidence,
-        ""});
-}
-
-std::set<KeyframeId> LoopCloser::AtHand(KeyframeId query) const {
-  std::set<KeyframeId> at_hand;
-  for (const Reached& reached : FindWithin(mapper_, query, options_.redundant_hops))
-    at_hand.insert(reached.id);
-  return at_hand;
-}
-
-std::set<KeyframeId> LoopCloser::Refuted(KeyframeId query) const {
-  std::set<KeyframeId> refuted;
-  if (refuted_.empty()) return refuted;
-  for (const Reached& near : FindWithin(mapper_, query, options_.redundant_hops - 1)) {
-    for (const LoopPair& loop : refuted_) {
-      if (loop.query != near.id || !mapper_.Contains(loop.reference)) continue;
-      const int left = options_.redundant_hops - 1 - near.hops;
-      for (const Reached& other : FindWithin(mapper_, loop.reference, left)) refuted.insert(other.id);
-    }
-  }
-  return refuted;
-}
-
-std::vector<LoopCloser::Candidate> LoopCloser::FindGlobalCandidates(const Query& query) const {
-  double neighbours = 0;
-  for (const KeyframeId id : mapper_.Neighbours(query.id)) {
-    if (query.just_now.contains(id)) neighbours = std::max(neighbours, SimilarityOf(query.id, id));
-  }
-  const std::set<KeyframeId> at_hand = AtHand(query.id);
-  const std::set<KeyframeId> refuted = Refuted(query.id);
-  const int submap = mapper_.At(query.id).submap;
-  std::vector<Candidate> candidates;
-  const size_t asked = static_cast<size_t>(options_.max_candidates + 2 * options_.global_gap);
-  for (const PlaceScore& place : index_.Ask(index_.Words(query.id), asked)) {
-    if (place.similarity < options_.similarity_ratio * neighbours) break;
-    if (std::ssize(candidates) >= options_.max_verified) break;
-    if (!mapper_.Contains(place.id) || at_hand.contains(place.id) || refuted.contains(place.id)) continue;
-    if (mapper_.At(place.id).submap == submap && query.just_now.contains(place.id)) continue;
-    candidates.push_back({place.id, place.similarity});
-  }
-  return candidates;
-}
-
-bool LoopCloser::TellsTheSame(const Candidate& candidate, const Candidate& neighbour) const {
-  if (!neighbour.evidence.verified) return false;
-  const double unit = MeanDepth(mapper_.At(candidate.id));
-  const Rigid3 claimed = WorldFromQuery(candidate.id, candidate.evidence.goal);
-  const Vector6d log = (claimed.Inverse() * WorldFromQuery(neighbour.id, neighbour.evidence.goal)).Log();
-  return log.head<3>().norm() < kSupportDistance * unit && log.tail<3>().norm() < kSupportAngle;
-}
-
-bool LoopCloser::IsSupported(const Query& query, const Candidate& candidate) const {
-  std::vector<Candidate> neighbours;
-  for (const KeyframeId id : mapper_.Neighbours(candidate.id)) {
-    if (!query.just_now.contains(id) && neighbours.size() < kSupportsAsked) neighbours.push_back({id});
-  }
-  const int needed = std::min(options_.min_supports, static_cast<int>(neighbours.size()));
-  int supports = 0;
-  // As many at a time as there are threads: whether there are enough does not depend on who was asked beyond.
-  for (size_t first = 0; first < neighbours.size() && supports < needed;) {
-    const size_t end = std::min(neighbours.size(), first + static_cast<size_t>(std::max(1, threads_)));
-    std::vector<Candidate> asked(neighbours.begin() + static_cast<int64_t>(first),
-                                 neighbours.begin() + static_cast<int64_t>(end));
-    ExamineAll(query.id, asked);
-    for (const Candidate& neighbour : asked) supports += TellsTheSame(candidate, neighbour) ? 1 : 0;
-    first = end;
-  }
-  return supports >= needed;
-}
-
-void LoopCloser::SearchGlobal(Query& query) {
-  std::vector<Candidate> candidates = FindGlobalCandidates(query);
-  ExamineAll(query.id, candidates);
-  std::erase_if(candidates, [&](const Candidate& candidate) {
-    if (!candidate.evidence.verified) return true;
-    return Base(query).verified && !candidate.evidence.Rivals(Base(query), options_.metric_ratio);
-  });
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.evidence.inlier_ratio > b.evidence.inlier_ratio;
-  });
-  bool closed = false;
-  for (Candidate& candidate : candidates) {
-    if (closed && AtHand(query.id).contains(candidate.id)) continue;  // by the loop before
-    candidate.evidence.goal = InPresentUnit(candidate.evidence.goal, mapper_.At(candidate.id).state);
-    if (!IsSupported(query, candidate)) {
-      Tell({LoopEventKind::kRejected, EdgeKind::kGlobalLoop, query.id, candidate.id, candidate.similarity,
-            candidate.evidence, "the candidate's neighbours do not tell the same"});
-      continue;
-    }
-    Close(query.id, candidate.id, candidate.evidence, candidate.similarity);
-    closed = true;
-  }
-}
-
-void LoopCloser::Close(KeyframeId query, KeyframeId reference, const PairEvidence& evidence,
-                       double similarity) {
-  if (mapper_.Connected(query, reference)) return;
+LoopClosing LoopCloser::Close(KeyframeId query, KeyframeId reference, const PairEvidence& evidence,
+                              double similarity) {
+  if (mapper_.Connected(query, reference)) return LoopClosing::kRefused;
   const ClosedLoop closed = changes_.Close({query, reference}, evidence.goal);
   LoopEventKind kind = LoopEventKind::kClosed;
   if (closed.how == LoopClosing::kRefused) kind = LoopEventKind::kRejected;
   if (closed.how == LoopClosing::kJoined) kind = LoopEventKind::kJoined;
   Tell({kind, EdgeKind::kGlobalLoop, query, reference, similarity, evidence, closed.reason});
-  if (closed.how == LoopClosing::kRefused) return;
+  if (closed.how == LoopClosing::kRefused) return closed.how;
   closed_.insert({query, reference});
   Probation& probation = probation_.emplace_back(Probation{{query, reference}, evidence.matches});
   if (closed.doubtful) probation.Count(false);
+  return closed.how;
+}
+
+void LoopCloser::Trust(const LoopPair& loop) {
+  changes_.Forget(loop);
+  std::erase_if(probation_, [&](const Probation& other) { return other.loop == loop; });
 }
 
 void LoopCloser::Tell(LoopEvent event) {
@@ -348,8 +175,7 @@ void LoopCloser::Audit(KeyframeId newest) {
     if (IsContradicted(*probation)) {
       Remove(*probation);
     } else if (probation->audits >= options_.probation) {
-      changes_.Forget(loop);
-      std::erase_if(probation_, [&](const Probation& other) { return other.loop == loop; });
+      Trust(loop);
     }
   }
 }

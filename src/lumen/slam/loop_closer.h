@@ -45,16 +45,16 @@ class LoopCloser {
   int AuditByNeighbours();
   size_t Unproved() const { return probation_.size(); }
   // Closes a loop as given, right or wrong: for experiments and tests.
-  void Close(KeyframeId query, KeyframeId reference, const PairEvidence& evidence, double similarity);
+  LoopClosing Close(KeyframeId query, KeyframeId reference, const PairEvidence& evidence, double similarity);
 
   // A keyframe that has retired is not looked for any more.
   void Drop(KeyframeId retired);
   bool IsOnProbation(KeyframeId id) const;
-  // The share of a keyframe's matches with another that the map as it is explains.
-  double AgreementOf(KeyframeId a, KeyframeId b) const {
+  // How well the map as it is explains a keyframe's matches with another.
+  MatchAgreement AgreementOf(KeyframeId a, KeyframeId b, double pixels) const {
     const LoopSide first = mapper_.Side(a);
     const LoopSide second = mapper_.Side(b);
-    return Agreement(first, second, verifier_.Match(first, second, SeedOf(a, b)));
+    return CompareWithMatches(first, second, verifier_.Match(first, second, SeedOf(a, b)), pixels);
   }
 
   const PlaceIndex& Index() const { return index_; }
@@ -65,6 +65,8 @@ class LoopCloser {
     KeyframeId id = 0;
     double similarity = 0;
     PairEvidence evidence = {};
+    Overlap foreseen = {};  // by the map, where that can tell
+    bool is_foreseen = false;
   };
   // What is known of a query while its loops are searched.
   struct Query {
@@ -73,6 +75,7 @@ class LoopCloser {
     std::optional<PairEvidence> base =
         {};                              // the query and its closest connection: what loops are compared with
     std::set<KeyframeId> just_now = {};  // keyframes about it in time
+    std::set<KeyframeId> known = {};     // whose place relative to it the map knows well
   };
   struct Probation {
     LoopPair loop;
@@ -100,12 +103,15 @@ class LoopCloser {
   void ExamineAll(KeyframeId query, std::vector<Candidate>& candidates) const;
   // Who looks alike and is neither at hand in the graph already nor refuted.
   std::vector<Candidate> FindGlobalCandidates(const Query& query) const;
+  void KeepForeseen(const Query& query, std::vector<Candidate>& candidates) const;
+  bool CloseForeseen(const Query& query, const std::vector<Candidate>& candidates);
   std::set<KeyframeId> AtHand(KeyframeId query) const;
   // Keyframes that a loop which was taken out would have brought to hand.
   std::set<KeyframeId> Refuted(KeyframeId query) const;
   // Whether the candidate's neighbours put the query in the same place.
   bool IsSupported(const Query& query, const Candidate& candidate) const;
-  bool TellsTheSame(const Candidate& candidate, const Candidate& neighbour) const;
+  // Whether the candidate puts the query about there.
+  bool Claims(const Candidate& candidate, const Rigid3& world_from_query) const;
   Rigid3 WorldFromQuery(KeyframeId reference, const RelativePoseScaleGoal& goal) const;
   double SimilarityOf(KeyframeId a, KeyframeId b) const;
   // The keyframes before this one, the last first, and those after it: those of so many that are in the map.
@@ -114,6 +120,9 @@ class LoopCloser {
   std::set<KeyframeId> JustNow(KeyframeId id) const;
   // A keyframe and those that see its place by what does not need to prove itself any more.
   std::vector<KeyframeId> About(KeyframeId id) const;
+  bool IsProved(KeyframeId a, KeyframeId b) const;
+  // The loop need not prove itself any more.
+  void Trust(const LoopPair& loop);
   // Whether the loop's own matches agree with the map as it is.
   bool AgreesWithMap(Probation& probation) const;
   // What another keyframe sees speaks for or against a loop.

@@ -179,6 +179,37 @@ TEST_F(LoopCloserTest, AFalseLoopGoesWithAllThatBridgesTheCut) {
   EXPECT_EQ(removed, (std::map<KeyframeId, KeyframeId>{{10, 0}, {2, 12}}));
 }
 
+// In and out again, so that the last keyframe sees what the first did, and each knows its two neighbours.
+TEST_F(LoopCloserTest, WhatTheMapForeseesIsClosedWithoutMeasuringAndNeedsNoProof) {
+  const auto vocabulary = video_->MakeVocabulary();
+  const std::vector<int> frames{0, 4, 8, 12, 16, 20, 18, 14, 10, 6, 2, 1};
+  for (KeyframeId id = 0; id < std::ssize(frames); ++id) {
+    const int frame = frames[static_cast<size_t>(id)];
+    Add(id, frame, id - 1);
+    if (id > 1) mapper_.Connect(id, id - 2, EdgeKind::kTemporal);
+    mapper_.Update();
+    const auto descriptors = video_->MakePriors()->ComputeFeatures(video_->Frame(frame)).descriptors;
+    loops_.Drop(id);
+    loops_.AddWords(id,
+                    vocabulary->Describe(CollectDescriptors(descriptors, video_->GetView()->eroded_mask)));
+  }
+  loops_.Search(11);
+  const std::vector<LoopEvent> events = loops_.TakeEvents();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, LoopEventKind::kClosed);
+  EXPECT_EQ(events[0].query, 11);
+  EXPECT_LE(events[0].reference, 1);
+  EXPECT_GT(events[0].evidence.inlier_ratio, 0.2);
+  EXPECT_GT(events[0].evidence.overlap.Product(), 0.5);
+  EXPECT_TRUE(mapper_.Connected(11, events[0].reference));
+  EXPECT_EQ(loops_.Unproved(), 0U);
+  // It is in the map from the next step on, and says what the map says.
+  const KeyframeState before = mapper_.At(11).state;
+  mapper_.Update();
+  const Rigid3 moved = before.world_from_camera.Inverse() * mapper_.At(11).state.world_from_camera;
+  EXPECT_LT(moved.Translation().norm(), 0.02 * MeanDepth(mapper_.At(11)));
+}
+
 TEST(LoopCloser, TheSameLoopsWithAnyNumberOfThreads) {
   const PerfectVideo video = PerfectVideo::OfSubject(0, 320);
   const auto vocabulary = video.MakeVocabulary();

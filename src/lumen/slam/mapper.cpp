@@ -12,6 +12,8 @@ namespace lumen {
 
 namespace {
 
+constexpr size_t kUnpacked = 24;  // keyframes whose features are at hand; 1 MB each
+
 SmootherOptions WithThreads(SmootherOptions options, int threads) {
   options.threads = std::max(options.threads, threads);
   return options;
@@ -20,7 +22,9 @@ SmootherOptions WithThreads(SmootherOptions options, int threads) {
 }  // namespace
 
 Mapper::Mapper(const MappingOptions& options, int threads)
-    : options_(options), smoother_(WithThreads(options.smoother, threads)) {}
+    : options_(options),
+      smoother_(WithThreads(options.smoother, threads)),
+      unpacked_(std::make_shared<UnpackedFeatures>(kUnpacked)) {}
 
 void Mapper::AddFactor(FactorPtr factor, std::vector<FactorId>* goes_to) {
   change_.new_factors.push_back(std::move(factor));
@@ -92,7 +96,8 @@ void Mapper::AddDirection(KeyframeId source, KeyframeId target, FactorGraph& par
   };
   if (options_.use_feature_metric) {
     parts.push_back(std::make_shared<FeatureMetricFactor>(variables, from.samples, to.keyframe->frame,
-                                                          options_.feature_metric, hide(*from.samples)));
+                                                          options_.feature_metric, hide(*from.samples),
+                                                          unpacked_));
   }
   parts.push_back(std::make_shared<GeometricConsistencyFactor>(variables, from.few_samples, to.keyframe,
                                                                options_.geometric, hide(*from.few_samples)));
@@ -227,11 +232,13 @@ void Mapper::ReleaseAll() {
   for (auto& [id, keyframe] : keyframes_) keyframe.touched = added_;
 }
 
-SmootherSummary Mapper::Update() {
+SmootherSummary Mapper::Update() { return UpdateWith(options_.evaluations); }
+
+SmootherSummary Mapper::UpdateWith(int most_evaluations) {
   HoldSettled();
   const SmootherChange change = std::exchange(change_, {});
   const std::vector<std::vector<FactorId>*> owners = std::exchange(owners_, {});
-  SmootherSummary summary = smoother_.Update(change);
+  SmootherSummary summary = smoother_.Update(change, most_evaluations);
   for (size_t i = 0; i < owners.size(); ++i) {
     if (owners[i] != nullptr) owners[i]->push_back(summary.new_factor_ids[i]);
   }
@@ -245,7 +252,7 @@ SmootherSummary Mapper::Update() {
 int Mapper::Settle(int most, int settled) {
   int quiet = 0;
   for (int step = 0; step < most; ++step) {
-    quiet = Update().strained_factors == 0 ? quiet + 1 : 0;
+    quiet = UpdateWith(0).strained_factors == 0 ? quiet + 1 : 0;
     if (quiet >= settled) return step + 1;
   }
   return most;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "lumen/factors/unpacked_features.h"
 #include "lumen/loop/loop_verifier.h"
 #include "lumen/slam/slam_options.h"
 
@@ -45,7 +46,8 @@ class Mapper {
 
   // One step of the smoother, with all that was changed since the last.
   SmootherSummary Update();
-  // Steps until `settled` in a row moved nothing beyond its thresholds, `most` at most. Returns how many.
+  // Steps until `settled` in a row moved nothing beyond its thresholds, `most` at most, however many
+  // connections each takes to be evaluated. Returns how many.
   int Settle(int most, int settled);
   // Every code is free from the next step on, for a last refinement of the whole.
   void ReleaseAll();
@@ -116,6 +118,7 @@ class Mapper {
   using Pair = std::pair<KeyframeId, KeyframeId>;
   static Pair Ordered(KeyframeId a, KeyframeId b) { return a < b ? Pair{a, b} : Pair{b, a}; }
 
+  SmootherSummary UpdateWith(int most_evaluations);
   void HoldInPlace(int submap, KeyframeId id);
   void Remove(const std::vector<FactorId>& factors);
   void FinishPending();
@@ -133,6 +136,7 @@ class Mapper {
 
   MappingOptions options_;
   IncrementalSmoother smoother_;
+  std::shared_ptr<UnpackedFeatures> unpacked_;
   SmootherChange change_;
   std::vector<std::vector<FactorId>*> owners_;  // of change_'s factors, in their order
   std::map<KeyframeId, Entry> keyframes_;

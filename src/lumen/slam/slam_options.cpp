@@ -1,5 +1,9 @@
 #include "lumen/slam/slam_options.h"
 
+#include <algorithm>
+
+#include "lumen/base/parallel.h"
+
 namespace lumen {
 
 // Measured reasons: docs/decisions.md.
@@ -14,6 +18,12 @@ SlamOptions::SlamOptions() {
     options->relative = true;
   mapping.feature_metric.symmetric = true;
   mapping.geometric.weight = 0.002;
+  mapping.smoother.held_slack = 3;
+}
+
+int SlamOptions::Threads() const {
+  constexpr int kMost = 8;  // beyond, handing over costs more than it brings
+  return threads > 0 ? threads : std::min(kMost, AvailableCores());
 }
 
 void TrackingOptions::Describe(ConfigVisitor& visitor) {
@@ -107,6 +117,8 @@ void MappingOptions::Describe(ConfigVisitor& visitor) {
        .max = 10,
        .help = "share of the depth behind what the other keyframe sees that hides a sample; 0: off"});
   visitor.Field("updates", updates, {.min = 1, .max = 100, .help = "smoother steps after a keyframe"});
+  visitor.Field("evaluations", evaluations,
+                {.min = 0, .help = "connections evaluated again in one step; 0: all that moved"});
   visitor.Field("settle_after", settle_after,
                 {.min = 0, .max = 100000, .help = "keyframes after which a code is held; 0: never"});
   visitor.Field("refine_updates", refine_updates, {.min = 0, .max = 1000, .help = "steps of --refine"});
@@ -166,7 +178,7 @@ void SlamOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("loop", loop);
   visitor.Group("map", map);
   visitor.Group("relocalisation", relocalisation);
-  visitor.Field("threads", threads, {.min = 1, .max = 256, .help = "of the back end's sums"});
+  visitor.Field("threads", threads, {.min = 0, .max = 256, .help = "of the back end; 0: as there are cores"});
 }
 
 }  // namespace lumen

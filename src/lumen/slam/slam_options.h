@@ -72,7 +72,8 @@ struct MappingOptions {
   // A sample this share of the depth behind what the other keyframe sees is hidden from it; 0: none counts
   // so.
   double hidden_margin = 0.07;
-  int updates = 2;  // smoother steps after a new keyframe
+  int updates = 2;       // smoother steps after a new keyframe, before loops are looked for; one more follows
+  int evaluations = 12;  // connections evaluated again in a step, the most strained first; 0: all
   int settle_after =
       8;  // keyframes added since a keyframe got its last connection: its code is held; 0: never
   int refine_updates = 20;
@@ -128,9 +129,10 @@ struct SlamOptions {
   LoopOptions loop;
   MapOptions map;
   RelocalisationOptions relocalisation;
-  int threads = 1;
+  int threads = 0;  // of the back end; 0: as many as there are cores, within reason. The bits are the same.
 
   SlamOptions();
+  int Threads() const;
   void Describe(ConfigVisitor& visitor);
 };
 
