@@ -20,33 +20,52 @@ class GrowingMap {
  public:
   explicit GrowingMap(Shape shape) : shape_(shape) {}
 
+  // Many at a time: what is measured is what the next ones cost.
   void GrowTo(int64_t size) {
-    while (next_ < size) Grow();
+    constexpr int64_t kAtATime = 100;
+    while (next_ < size) {
+      SmootherChange change;
+      for (int64_t i = 0; i < kAtATime && next_ < size; ++i) Add(change);
+      smoother_.Update(change);
+      HoldOlder();
+    }
+    smoother_.Update();
   }
 
   // What one more keyframe costs, the two updates of mapping included.
   double Grow() {
     SmootherChange change;
-    const int64_t id = next_++;
-    change.new_values.Insert(KeyframeKey(id), Place(id));
-    change.new_factors.push_back(std::make_shared<HoldKeyframe>(id, Place(id), id == 0 ? 100 : 0, 1));
-    for (int64_t other = std::max<int64_t>(0, id - 3); other < id; ++other) Tie(id, other, change);
-    if (shape_ == Shape::kLadder && id >= kRung) Tie(id, id - kRung, change);
-    if (shape_ == Shape::kLoops && id >= 100 && id % 25 == 0) Tie(id, random_.UniformInt(0, id - 50), change);
+    const int64_t id = Add(change);
     if (shape_ == Shape::kBreathing) Breathe(id, change);
-    // Codes of keyframes that got no tie for a while are held, as mapping does.
     if (id >= kSettled) change.held.push_back(KeyframeKey(id - kSettled));
     const Stopwatch watch;
-    const SmootherSummary summary = smoother_.Update(change);
+    const SmootherSummary summary = smoother_.Update(change, kEvaluations);
     evaluated_ = summary.evaluated_factors;
     if (shape_ == Shape::kBreathing) pull_ = summary.new_factor_ids.back();
-    evaluated_ += smoother_.Update().evaluated_factors;
+    evaluated_ += smoother_.Update({}, kEvaluations).evaluated_factors;
     return watch.ElapsedMs();
   }
   int Evaluated() const { return evaluated_; }
 
  private:
   static constexpr int64_t kSettled = 8;
+  static constexpr int kEvaluations = 12;
+
+  int64_t Add(SmootherChange& change) {
+    const int64_t id = next_++;
+    change.new_values.Insert(KeyframeKey(id), Place(id));
+    change.new_factors.push_back(std::make_shared<HoldKeyframe>(id, Place(id), id == 0 ? 100 : 0, 1));
+    for (int64_t other = std::max<int64_t>(0, id - 3); other < id; ++other) Tie(id, other, change);
+    if (shape_ == Shape::kLadder && id >= kRung) Tie(id, id - kRung, change);
+    if (shape_ == Shape::kLoops && id >= 100 && id % 25 == 0) Tie(id, random_.UniformInt(0, id - 50), change);
+    return id;
+  }
+  // Codes of keyframes that got no tie for a while are held, as mapping does.
+  void HoldOlder() {
+    SmootherChange change;
+    for (; held_ < next_ - kSettled; ++held_) change.held.push_back(KeyframeKey(held_));
+    smoother_.Update(change);
+  }
 
   KeyframeValue Place(int64_t id) const {
     return {Sim3(1, Eigen::Quaterniond::Identity(), {0.1 * static_cast<double>(id), 0, 0}),
@@ -72,7 +91,7 @@ class GrowingMap {
   Shape shape_;
   Random random_{1};
   IncrementalSmoother smoother_;
-  int64_t next_ = 0;
+  int64_t next_ = 0, held_ = 0;
   FactorId pull_ = -1;
   int evaluated_ = 0;
 };

@@ -28,11 +28,10 @@ struct Level {
 struct Contractions {
   float e[kWarpBlock], hu[kWarpBlock], hv[kWarpBlock], muu[kWarpBlock], muv[kWarpBlock], mvv[kWarpBlock];
 
-  // Cauchy's loss: what lies beyond the threshold counts less and less.
+  // Cauchy's loss: what lies beyond the threshold counts less and less. The errors stay as they are.
   void Soften(int count, float threshold) {
     for (int k = 0; k < count; ++k) {
       const float weight = 1.0F / (1.0F + e[k] / threshold);
-      e[k] = threshold * std::log1p(e[k] / threshold);
       hu[k] *= weight;
       hv[k] *= weight;
       muu[k] *= weight;
@@ -45,6 +44,26 @@ struct Contractions {
     for (int k = count; k < (count + 3) / 4 * 4; ++k) e[k] = hu[k] = hv[k] = muu[k] = muv[k] = mvv[k] = 0;
   }
 };
+
+// Σ of the errors, or of their Cauchy losses: Σ log(1 + e/t) = log Π (1 + e/t) takes one logarithm a block.
+double SumErrors(const float* e, int count, float threshold) {
+  if (!(threshold > 0)) {
+    float sum = 0;
+    for (int k = 0; k < count; ++k) sum += e[k];
+    return static_cast<double>(sum);
+  }
+  constexpr double kLarge = 1e200;  // a float more would still be finite
+  const double inverse = 1.0 / static_cast<double>(threshold);
+  double logs = 0;
+  double product = 1;
+  for (int k = 0; k < count; ++k) {
+    product *= 1.0 + static_cast<double>(e[k]) * inverse;
+    if (product < kLarge) continue;
+    logs += std::log(product);
+    product = 1;
+  }
+  return static_cast<double>(threshold) * (logs + std::log(product));
+}
 
 int MakeLevels(const FmProblem& problem, Level* levels) {
   for (int l = 0; l < problem.levels; ++l) {
@@ -293,9 +312,7 @@ PairSystem SumSystem(const FmProblem& problem, const PairState& state, SampleRan
     contractions.Pad(block.count);
     FillRows<kWidth>(problem, block, contractions, scale, rows);
     rows.Flush(block.count, hessian.data(), pose_hessian.data(), sum.b.data());
-    float error = 0;
-    for (int i = 0; i < block.count; ++i) error += contractions.e[i];
-    sum.error += 0.5 * static_cast<double>(error);
+    sum.error += 0.5 * SumErrors(contractions.e, block.count, threshold);
     sum.count += block.count;
   }
   hessian.template topLeftCorner<8, 8>() += pose_hessian;
@@ -313,12 +330,9 @@ PairSystem SumError(const FmProblem& problem, const PairState& state, SampleRang
   for (int begin = range.begin; begin < range.end; begin += kWarpBlock) {
     warper.Warp({begin, std::min(begin + kWarpBlock, range.end)}, block);
     fast.FindAllCells(block);
-    float error = 0;
-    for (int i = 0; i < block.count; ++i) {
-      const float e = SampleError(fast, block.sample[i], i);
-      error += threshold > 0 ? threshold * std::log1p(e / threshold) : e;
-    }
-    sum.error += 0.5 * static_cast<double>(error);
+    float e[kWarpBlock];
+    for (int i = 0; i < block.count; ++i) e[i] = SampleError(fast, block.sample[i], i);
+    sum.error += 0.5 * SumErrors(e, block.count, threshold);
     sum.count += block.count;
   }
   return sum;

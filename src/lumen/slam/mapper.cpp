@@ -12,7 +12,7 @@ namespace lumen {
 
 namespace {
 
-constexpr size_t kUnpacked = 24;  // keyframes whose features are at hand; 1 MB each
+constexpr size_t kUnpacked = 12;  // keyframes whose features are at hand; 1 MB each
 
 SmootherOptions WithThreads(SmootherOptions options, int threads) {
   options.threads = std::max(options.threads, threads);
