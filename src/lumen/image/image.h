@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "lumen/base/disk_memory.h"
 #include "lumen/base/error.h"
 
 namespace lumen {
@@ -53,6 +55,9 @@ class Image {
     LUMEN_CHECK(width >= 0 && height >= 0 && channels > 0, width, "x", height, "x", channels);
   }
 
+  // The same pixels on the disk, until they are read. Copies of it lie in memory again.
+  Image On(DiskMemory& memory) const { return Image(*this, memory); }
+
   int Width() const { return width_; }
   int Height() const { return height_; }
   int Channels() const { return channels_; }
@@ -79,10 +84,18 @@ class Image {
   }
 
  private:
+  Image(const Image& other, DiskMemory& memory)
+      : width_(other.width_),
+        height_(other.height_),
+        channels_(other.channels_),
+        pixels_(other.pixels_, &memory) {
+    memory.LetGo(pixels_.data());
+  }
+
   int width_ = 0;
   int height_ = 0;
   int channels_ = 1;
-  std::vector<T> pixels_;
+  std::pmr::vector<T> pixels_;
 };
 
 using RgbImage = Image<uint8_t>;  // three channels, in this order

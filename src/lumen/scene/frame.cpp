@@ -112,15 +112,12 @@ std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& inp
 }
 
 std::shared_ptr<const Keyframe> KeepDepthOnly(const Keyframe& keyframe, const Eigen::VectorXd& code) {
-  auto frame = std::make_shared<Frame>();
-  frame->index = keyframe.frame->index;
-  frame->time = keyframe.frame->time;
-  frame->image = keyframe.frame->image;
-  frame->view = keyframe.frame->view;
-  auto kept = std::make_shared<Keyframe>();
-  kept->depth = {ComputeDepth(keyframe.depth, 0, code), {}, keyframe.depth.mean_square};
-  kept->frame = std::move(frame);
-  return kept;
+  DiskMemory& disk = DiskMemory::Instance();
+  const Frame& from = *keyframe.frame;
+  const auto frame =
+      std::make_shared<const Frame>(Frame{from.index, from.time, from.image.On(disk), {}, from.view});
+  return std::make_shared<const Keyframe>(
+      Keyframe{frame, {ComputeDepth(keyframe.depth, 0, code).On(disk), {}, keyframe.depth.mean_square}});
 }
 
 Sim3 PlaceOf(const KeyframeState& state) {

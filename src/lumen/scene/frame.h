@@ -96,8 +96,8 @@ struct Keyframe {
   DepthBasis depth;
 };
 
-// What is left of a keyframe that nothing is compared with any more: its picture, and its depth by this code
-// as the average, without bases.
+// What is left of a keyframe that nothing is compared with any more, on the disk: its picture, and its depth
+// by this code as the average, without bases.
 std::shared_ptr<const Keyframe> KeepDepthOnly(const Keyframe& keyframe, const Eigen::VectorXd& code);
 
 // How large the bases are beside the average depth, squared: what a code of one adds, as a share.
