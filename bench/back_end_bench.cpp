@@ -29,7 +29,7 @@ class GrowingMap {
       smoother_.Update(change);
       HoldOlder();
     }
-    smoother_.Update();
+    for (int i = 0; i < 30 && smoother_.Update().largest_step > 1e-6;) ++i;
   }
 
   // What one more keyframe costs, the two updates of mapping included.
