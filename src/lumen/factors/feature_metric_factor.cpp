@@ -32,7 +32,7 @@ FeatureMetricFactor::FeatureMetricFactor(const PairVariables& variables,
       source_(std::move(source)),
       target_(std::move(target)),
       hidden_(std::move(hidden)),
-      unpacked_(unpacked != nullptr ? std::move(unpacked) : std::make_shared<UnpackedFeatures>(0)),
+      unpacked_(std::move(unpacked)),
       threads_(options.threads) {
   LUMEN_CHECK(source_ != nullptr && target_ != nullptr);
   CheckFeatures(*target_);
@@ -72,7 +72,9 @@ PairSystem FeatureMetricFactor::Evaluate(const PairState& state, bool with_deriv
   FmProblem problem = problem_;
   std::shared_ptr<const FeaturePyramid> unpacked;
   if (target_->features.IsPacked()) {
-    unpacked = unpacked_->Of(target_, problem.levels);
+    unpacked = unpacked_ != nullptr ? unpacked_->Of(target_, problem.levels)
+                                    : std::make_shared<const FeaturePyramid>(UnpackFeatures(
+                                          target_->features, target_->view->mask, problem.levels));
     problem.unpacked = unpacked.get();
   }
   PairSystem sum = SumOverSamples(source_->Size(), threads_, PairSystem(variables_.LocalDimension(state)),

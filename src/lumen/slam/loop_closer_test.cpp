@@ -22,29 +22,20 @@ class LoopCloserTest : public testing::Test {
   static KeyframeState Truth(int frame) {
     return {video_->Sequence().Pose(frame), std::log(video_->MakePriors()->TrueScale(frame)), {}};
   }
-  static std::shared_ptr<const Keyframe> MakeKeyframe(int frame_index) {
-    const auto priors = video_->MakePriors();
-    const InputFrame input = video_->Frame(frame_index);
-    auto frame = std::make_shared<Frame>();
-    frame->index = frame_index;
-    frame->view = video_->GetView();
-    frame->features = priors->ComputeFeatures(input);
-    return std::make_shared<Keyframe>(Keyframe{PackFrame(frame), priors->ComputeDepthBasis(input)});
-  }
   static LoopSide Side(KeyframeId id, int frame) {
-    LoopSide side{id, MakeKeyframe(frame), Truth(frame)};
+    LoopSide side{id, video_->MakeKeyframe(frame), Truth(frame)};
     side.state.code = Eigen::VectorXd::Zero(side.keyframe->depth.NumBases());
     return side;
   }
   // A keyframe in its true place, tracked against another one; the first of a sub-map without.
-  void Add(KeyframeId id, int frame, KeyframeId parent, int submap = 0) {
+  void Add(KeyframeId id, int frame, KeyframeId parent, int submap = 0, BagOfWords words = {}) {
     if (parent < 0) {
-      mapper_.Start(id, MakeKeyframe(frame), Truth(frame), submap);
+      mapper_.Start(id, video_->MakeKeyframe(frame), Truth(frame), submap);
     } else {
-      mapper_.Add(id, MakeKeyframe(frame), Truth(frame), submap, parent);
+      mapper_.Add(id, video_->MakeKeyframe(frame), Truth(frame), submap, parent);
       mapper_.Connect(id, parent, EdgeKind::kTemporal);
     }
-    loops_.AddWords(id, {});
+    loops_.AddWords(id, std::move(words));
     mapper_.Update();
   }
   // What the map says of a pair already, moved by this much.
@@ -135,7 +126,7 @@ TEST_F(LoopCloserTest, PairsWithoutAnythingInCommonAreToldByTheirFirstKeypoints)
 
 TEST_F(LoopCloserTest, LooksAreKeptForTheLastFewKeyframes) {
   KeyframeLooks looks(64);
-  const auto first = MakeKeyframe(0);
+  const auto first = video_->MakeKeyframe(0);
   const auto look = looks.Of(first);
   EXPECT_EQ(look->Samples()->Size(), 64);
   EXPECT_FALSE(look->UnpackedFrame()->features.IsPacked());
@@ -185,13 +176,11 @@ TEST_F(LoopCloserTest, WhatTheMapForeseesIsClosedWithoutMeasuringAndNeedsNoProof
   const std::vector<int> frames{0, 4, 8, 12, 16, 20, 18, 14, 10, 6, 2, 1};
   for (KeyframeId id = 0; id < std::ssize(frames); ++id) {
     const int frame = frames[static_cast<size_t>(id)];
-    Add(id, frame, id - 1);
+    const auto descriptors = video_->MakePriors()->ComputeFeatures(video_->Frame(frame)).descriptors;
+    Add(id, frame, id - 1, 0,
+        vocabulary->Describe(CollectDescriptors(descriptors, video_->GetView()->eroded_mask)));
     if (id > 1) mapper_.Connect(id, id - 2, EdgeKind::kTemporal);
     mapper_.Update();
-    const auto descriptors = video_->MakePriors()->ComputeFeatures(video_->Frame(frame)).descriptors;
-    loops_.Drop(id);
-    loops_.AddWords(id,
-                    vocabulary->Describe(CollectDescriptors(descriptors, video_->GetView()->eroded_mask)));
   }
   loops_.Search(11);
   const std::vector<LoopEvent> events = loops_.TakeEvents();

@@ -19,7 +19,6 @@ constexpr double kForeseenWell = 1.25;  // and where all between is tied togethe
 constexpr int kMapKnows = 10;           // edges within which it can tell what two keyframes see of each other
 constexpr double kExactly = 1.5;     // pixels within which features pull two keyframes together by themselves
 constexpr double kSameScale = 0.03;  // log-ratio of depths below which there is nothing to balance
-constexpr size_t kMostForeseen = 4;  // keyframes it can tell that of which are looked at
 
 }  // namespace
 
@@ -149,7 +148,7 @@ std::vector<LoopCloser::Candidate> LoopCloser::FindGlobalCandidates(const Query&
   return candidates;
 }
 
-// Of those whose place the map knows, the few it says most is seen of.
+// Of those whose place the map knows, the ones it says enough is seen of, the most first.
 void LoopCloser::KeepForeseen(const Query& query, std::vector<Candidate>& candidates) const {
   const auto unknown =
       std::stable_partition(candidates.begin(), candidates.end(),
@@ -164,8 +163,7 @@ void LoopCloser::KeepForeseen(const Query& query, std::vector<Candidate>& candid
   std::stable_sort(candidates.begin(), unknown, [](const Candidate& a, const Candidate& b) {
     return a.foreseen.Product() > b.foreseen.Product();
   });
-  const auto most = std::min(unknown, candidates.begin() + kMostForeseen);
-  const auto kept = std::find_if(candidates.begin(), most, [&](const Candidate& known) {
+  const auto kept = std::find_if(candidates.begin(), unknown, [&](const Candidate& known) {
     return kForeseenWell * known.foreseen.Product() < options_.metric_ratio * usual;
   });
   candidates.erase(kept, unknown);

@@ -32,21 +32,10 @@ class MapChangesTest : public testing::Test {
   double LogUnit(KeyframeId id) const { return std::log(video_->MakePriors()->TrueScale(frames_.at(id))); }
   // The size of the world a keyframe lies in.
   double LogWorld(KeyframeId id) const { return mapper_.At(id).state.log_scale - LogUnit(id); }
-  std::shared_ptr<const Keyframe> MakeKeyframe(int frame_index) {
-    const auto priors = video_->MakePriors();
-    const InputFrame input = video_->Frame(frame_index);
-    auto frame = std::make_shared<Frame>();
-    frame->index = frame_index;
-    frame->time = input.time;
-    frame->image = input.image;
-    frame->view = video_->GetView();
-    frame->features = priors->ComputeFeatures(input);
-    return std::make_shared<Keyframe>(Keyframe{PackFrame(frame), priors->ComputeDepthBasis(input)});
-  }
   KeyframeId Start(int submap, int frame) {
     const KeyframeId id = next_++;
     frames_[id] = frame;
-    mapper_.Start(id, MakeKeyframe(frame), StateIn(id, submap), submap);
+    mapper_.Start(id, video_->MakeKeyframe(frame), StateIn(id, submap), submap);
     return id;
   }
   KeyframeId AddAfter(KeyframeId parent, int frame, KeyframeId also = -1) {
@@ -57,7 +46,7 @@ class MapChangesTest : public testing::Test {
     state.world_from_camera = reference.state.world_from_camera * ScaledStep(parent, id);
     state.log_scale = LogWorld(parent) + LogUnit(id);
     state.code = {};
-    mapper_.Add(id, MakeKeyframe(frame), state, reference.submap, parent);
+    mapper_.Add(id, video_->MakeKeyframe(frame), state, reference.submap, parent);
     mapper_.Connect(id, parent, EdgeKind::kTemporal);
     if (also >= 0) mapper_.Connect(id, also, EdgeKind::kTemporal);
     mapper_.Update();

@@ -41,6 +41,17 @@ class PerfectVideo {
     }
     return {index, sequence_->Time(index), std::move(image)};
   }
+  std::shared_ptr<const Keyframe> MakeKeyframe(int index) const {
+    const auto priors = MakePriors();
+    const InputFrame input = Frame(index);
+    auto frame = std::make_shared<lumen::Frame>();
+    frame->index = index;
+    frame->time = input.time;
+    frame->image = input.image;
+    frame->view = view_;
+    frame->features = priors->ComputeFeatures(input);
+    return std::make_shared<const Keyframe>(Keyframe{PackFrame(frame), priors->ComputeDepthBasis(input)});
+  }
   std::shared_ptr<const Vocabulary> MakeVocabulary() const {
     std::vector<std::vector<float>> images;
     const auto priors = MakePriors();
