@@ -2,17 +2,17 @@
 // those of the last few are kept at hand, because edges of one keyframe are evaluated one after the other.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <mutex>
 
+#include "lumen/base/last_few.h"
 #include "lumen/scene/frame.h"
 
 namespace lumen {
 
 class UnpackedFeatures {
  public:
-  explicit UnpackedFeatures(size_t most) : most_(most) {}
+  explicit UnpackedFeatures(size_t most) : entries_(most) {}
 
   // The finest levels of a packed frame. May be called from any thread.
   std::shared_ptr<const FeaturePyramid> Of(const std::shared_ptr<const Frame>& frame, int levels);
@@ -24,11 +24,8 @@ class UnpackedFeatures {
     std::once_flag once;
     FeaturePyramid features;
   };
-  std::shared_ptr<Entry> Find(const std::shared_ptr<const Frame>& frame, int levels);
 
-  size_t most_;
-  std::mutex mutex_;                           // guards the list
-  std::list<std::shared_ptr<Entry>> entries_;  // the last used first
+  LastFew<Entry> entries_;
 };
 
 }  // namespace lumen

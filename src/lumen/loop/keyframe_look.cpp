@@ -1,14 +1,8 @@
 #include "lumen/loop/keyframe_look.h"
 
-#include <algorithm>
-
 #include "lumen/factors/pair_registration.h"
 
 namespace lumen {
-
-namespace {
-constexpr size_t kKept = 8;  // some 8 MB each
-}  // namespace
 
 const DescriptorIndex& KeyframeLook::Index() const {
   std::call_once(index_once_, [&] { index_ = MakeDescriptorIndex(*keyframe_->frame); });
@@ -29,16 +23,8 @@ const std::shared_ptr<const KeyframeSamples>& KeyframeLook::Samples() const {
 }
 
 std::shared_ptr<const KeyframeLook> KeyframeLooks::Of(const std::shared_ptr<const Keyframe>& keyframe) {
-  const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(looks_.begin(), looks_.end(),
-                                  [&](const auto& look) { return look->GetKeyframe() == keyframe; });
-  if (found != looks_.end()) {
-    std::rotate(found, found + 1, looks_.end());
-  } else {
-    if (looks_.size() == kKept) looks_.erase(looks_.begin());
-    looks_.push_back(std::make_shared<const KeyframeLook>(keyframe, num_samples_));
-  }
-  return looks_.back();
+  return looks_.Of([&](const KeyframeLook& look) { return look.GetKeyframe() == keyframe; },
+                   [&] { return std::make_shared<const KeyframeLook>(keyframe, num_samples_); });
 }
 
 }  // namespace lumen

@@ -6,8 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
+#include "lumen/base/last_few.h"
 #include "lumen/factors/keyframe_samples.h"
 #include "lumen/scene/matching.h"
 
@@ -35,13 +35,14 @@ class KeyframeLook {
 
 class KeyframeLooks {
  public:
-  explicit KeyframeLooks(int samples) : num_samples_(samples) {}
+  explicit KeyframeLooks(int samples) : num_samples_(samples), looks_(kKept) {}
   std::shared_ptr<const KeyframeLook> Of(const std::shared_ptr<const Keyframe>& keyframe);
 
  private:
+  static constexpr size_t kKept = 8;  // some 8 MB each
+
   int num_samples_;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<const KeyframeLook>> looks_;  // the last used at the end
+  LastFew<const KeyframeLook> looks_;
 };
 
 }  // namespace lumen
