@@ -71,7 +71,7 @@ void BM_RectifyFullHd(benchmark::State& state) {
     out = rectifier.Apply(frame);
     benchmark::DoNotOptimize(out);
   }
-  const auto uv = camera.Project(rectifier.TargetCamera().AsPinhole()->RayAtUnitDepth(80, 64));
+  const auto uv = camera.Project(*rectifier.TargetCamera().Unproject({80, 64}));
   if (std::abs(out(80, 64, 0) - uv->x() / 8) > 1.5) state.SkipWithError("wrong pixel");
 }
 BENCHMARK(BM_RectifyFullHd)->Unit(benchmark::kMillisecond);

@@ -1,5 +1,6 @@
 // Depth as colours, and a keyframe's depth as another camera sees it.
-import { Camera, Cloud, Pose, rotate } from './state';
+import { Camera, pointAt, projectOf } from './camera';
+import { Cloud, Pose, rotate } from './state';
 
 // Dark blue → green → yellow, as everywhere in Lumen.
 const STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
@@ -38,13 +39,14 @@ export function warpDepth(cloud: Cloud, scale: number, from: Pose, to: Pose, cam
     for (let x = 0; x < width; ++x) {
       const d = scale * cloud.depth[y * width + x];
       if (!(d > 0)) continue;
-      const world = rotate(from.q, [(d * (x - camera.cx)) / camera.fx, (d * (y - camera.cy)) / camera.fy, d]);
+      const world = rotate(from.q, pointAt(camera, x, y, d));
       const p = rotate(back, [world[0] + from.t[0] - to.t[0], world[1] + from.t[1] - to.t[1], world[2] + from.t[2] - to.t[2]]);
-      if (!(p[2] > 0)) continue;
-      const u = Math.round((camera.fx * p[0]) / p[2] + camera.cx), v = Math.round((camera.fy * p[1]) / p[2] + camera.cy);
+      const seen = projectOf(camera, p);
+      if (!seen) continue;
+      const u = Math.round(seen.u), v = Math.round(seen.v);
       if (u < 0 || v < 0 || u >= width || v >= height) continue;
       const at = v * width + u;
-      if (!(out[at] > 0) || p[2] < out[at]) out[at] = p[2];
+      if (!(out[at] > 0) || seen.depth < out[at]) out[at] = seen.depth;
     }
   }
   const closed = out.slice();

@@ -4,7 +4,8 @@ import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { LineMaterial } from 'three/examples/jsm/lines/LineMaterial.js';
 import { LineSegments2 } from 'three/examples/jsm/lines/LineSegments2.js';
 import { LineSegmentsGeometry } from 'three/examples/jsm/lines/LineSegmentsGeometry.js';
-import { Camera, Edge, Frame, Keyframe, Pose, State, Status } from './state';
+import { Camera, outlineOf, Point, pointAt, rayOf } from './camera';
+import { Edge, Frame, Keyframe, Pose, State, Status } from './state';
 
 // Colours go to the screen as they are, without any change of space.
 THREE.ColorManagement.enabled = false;
@@ -12,6 +13,7 @@ THREE.ColorManagement.enabled = false;
 const STATUS_COLORS: Record<number, number> = {
   [Status.Tracked]: 0x3ba7ff, [Status.Weak]: 0xffb000, [Status.Lost]: 0xff5c5c, [Status.Relocalised]: 0x2fd08a, [Status.Skipped]: 0xff5c5c,
 };
+const PLAIN_CAMERA: Camera = { width: 1, height: 1, fx: 1, fy: 1, cx: 0, cy: 0 };
 const MOST_POINTS = 1_000_000;
 const NEAR_CLICK = 18; // pixels
 
@@ -140,7 +142,7 @@ export class Scene {
       for (let x = stride >> 1; x < cloud.width; x += stride) {
         const at = y * cloud.width + x, d = cloud.depth[at];
         if (!(d > 0)) continue;
-        positions.set([(d * (x - camera.cx)) / camera.fx, (d * (y - camera.cy)) / camera.fy, d], n);
+        positions.set(pointAt(camera, x, y, d), n);
         for (let c = 0; c < 3; ++c) colors[n + c] = BRIGHT[cloud.rgb[3 * at + c]];
         n += 3;
       }
@@ -205,13 +207,15 @@ export class Scene {
 
   private frustum(pose: Pose, size: number, out: number[]) {
     const camera = this.state.info?.camera;
-    const w = camera ? (size * camera.width) / camera.fx / 2 : size / 2, h = camera ? (size * camera.height) / camera.fy / 2 : size / 2;
-    const q = quaternion(pose), at = (x: number, y: number, z: number) => {
-      const v = new THREE.Vector3(x, y, z).applyQuaternion(q);
+    const edge = outlineOf(camera ?? PLAIN_CAMERA);
+    const q = quaternion(pose), at = (p: Point) => {
+      const v = new THREE.Vector3(...p).multiplyScalar(size).applyQuaternion(q);
       return [v.x + pose.t[0], v.y + pose.t[1], v.z + pose.t[2]];
     };
-    const o = at(0, 0, 0), a = at(-w, -h, size), b = at(w, -h, size), c = at(w, h, size), d = at(-w, h, size);
-    for (const [p, r] of [[o, a], [o, b], [o, c], [o, d], [a, b], [b, c], [c, d], [d, a]]) out.push(...p, ...r);
+    edge.forEach((p, i) => {
+      out.push(...at(p), ...at(edge[(i + 1) % edge.length]));
+      if (i % (edge.length / 4) === 0) out.push(...pose.t, ...at(p));
+    });
   }
 
   updateKeyframes() {
@@ -275,14 +279,27 @@ export class Scene {
     setFat(this.marker, lines);
     this.screen.visible = pose !== null && camera !== undefined && !this.follow;
     if (pose && camera) {
-      this.screen.position.copy(vector(pose)).add(new THREE.Vector3(((camera.width / 2 - camera.cx) * size) / camera.fx, ((camera.height / 2 - camera.cy) * size) / camera.fy, size).applyQuaternion(quaternion(pose)));
-      // A picture's rows go down, a plane's up.
-      this.screen.quaternion.copy(quaternion(pose)).multiply(new THREE.Quaternion(1, 0, 0, 0));
-      this.screen.scale.set((size * camera.width) / camera.fx, (size * camera.height) / camera.fy, 1);
+      this.bendScreen(camera);
+      this.screen.position.copy(vector(pose));
+      this.screen.quaternion.copy(quaternion(pose));
+      this.screen.scale.setScalar(size);
     }
     if (pose && this.follow) this.lookAlong(pose);
     this.dirty = true;
   }
+  // The sheet the picture hangs on: every place of it lies where its pixel looks.
+  private bentFor: Camera | null = null;
+  private bendScreen(camera: Camera) {
+    if (this.bentFor === camera) return;
+    this.bentFor = camera;
+    const columns = camera.alpha ? 24 : 1, rows = camera.alpha ? 18 : 1;
+    const sheet = new THREE.PlaneGeometry(1, 1, columns, rows), place = sheet.attributes.position;
+    for (let j = 0, n = 0; j <= rows; ++j)
+      for (let i = 0; i <= columns; ++i, ++n) place.setXYZ(n, ...rayOf(camera, (i * camera.width) / columns - 0.5, (j * camera.height) / rows - 0.5));
+    this.screen.geometry.dispose();
+    this.screen.geometry = sheet;
+  }
+
   pictureChanged() {
     // The canvas may have another size now, which a texture does not take by itself.
     this.texture.dispose();

@@ -1,5 +1,6 @@
 // What the server sent, decoded: the page's only picture of the run. See src/lumen/viewer/scene_view.h for the
 // layout of each item.
+import type { Camera } from './camera';
 export enum Kind { Info = 1, Status, Frames, Keyframes, Cloud, Edges, Picture, Truth }
 export enum Status { Tracked, Weak, Lost, Relocalised, Skipped }
 export enum Edge { Temporal, Local, Global }
@@ -8,7 +9,6 @@ export type Pose = { t: [number, number, number]; q: [number, number, number, nu
 export type Frame = { index: number; time: number; reference: number; logScale: number; status: Status; keyframe: boolean; pose: Pose | null };
 export type Keyframe = { id: number; frame: number; submap: number; logScale: number; pose: Pose };
 export type Cloud = { width: number; height: number; depth: Float32Array; rgb: Uint8Array };
-export type Camera = { width: number; height: number; fx: number; fy: number; cx: number; cy: number };
 export type Info = { name: string; live: boolean; finished: boolean; surface: boolean; truth_surface: boolean; pictures: boolean; features: boolean; camera?: Camera; remarks: string[]; downloads: string[] };
 
 const FRAME_BYTES = 56, FRAMES_PER_ITEM = 128, KEYFRAME_BYTES = 44;

@@ -41,7 +41,7 @@ void AddInputOptions(Command& command, InputOptions& options) {
   command.Add("--calibration", options.calibration,
               "camera: sequence.toml, OpenCV YAML, or COLMAP cameras.txt");
   command.Add("--fov", options.fov_degrees, "horizontal field of view in degrees, instead of a calibration")
-      .Within(1.0, 179.0);
+      .Within(1.0, 170.0);
   command.Add("--mask", options.mask, "image whose bright part is the video's content");
   command.Add("--fps", options.fps, "frames a second, if the input does not say").Within(0.01, 10000.0);
   command.Add("--start", options.start, "first frame").NotNegative();

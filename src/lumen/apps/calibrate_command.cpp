@@ -89,11 +89,12 @@ std::string DrawCalibration(const std::vector<BoardView>& views, const CameraFit
 }
 
 void WriteGuess(const CalibrateOptions& options, const SourceInfo& info) {
-  const Camera camera = Camera::FromFieldOfView(options.fov_degrees, info.width, info.height);
+  const Camera camera = GuessCamera(options.fov_degrees, info.width, info.height);
   WriteFileAtomically(
       options.out, FormatOpenCvCalibration(camera, {StrCat("a guess from a horizontal field of view of ",
                                                            options.fov_degrees, " degrees, not measured")}));
-  LogWarning("a guess, not a calibration: no distortion, centre in the middle: ", options.out.string());
+  LogWarning("a guess, not a calibration: ", camera.ModelName(),
+             ", centre in the middle: ", options.out.string());
 }
 
 void PrintFit(const std::vector<BoardView>& views, const CameraFit& fit, const Coverage& coverage,
@@ -151,7 +152,7 @@ void AddCalibrateCommand(Command& app) {
   command
       .Add("--fov", options->fov_degrees,
            "write a stated guess from the horizontal field of view in degrees instead")
-      .Within(1.0, 179.0);
+      .Within(1.0, 170.0);
   command.Do([options] { RunCalibrate(*options); });
 }
 

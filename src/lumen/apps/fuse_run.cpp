@@ -9,6 +9,7 @@
 #include "lumen/base/progress.h"
 #include "lumen/io/mesh_file.h"
 #include "lumen/io/png.h"
+#include "lumen/scene/frame.h"
 
 namespace lumen {
 
@@ -47,9 +48,9 @@ std::vector<PlacedMap> PlaceMaps(const RunFolder& run) {
 DepthView LoadView(const RunFolder& run, const PlacedMap& map) {
   DepthView view;
   view.world_from_camera = map.world_from_camera;
-  view.depth = LoadScaledDepth(map.file.path, *run.depth_scale);
-  const Camera camera = run.depth_camera->Resized(view.depth.Width(), view.depth.Height());
-  view.camera = *camera.AsPinhole();
+  const DepthImage z = LoadScaledDepth(map.file.path, *run.depth_scale);
+  view.camera = *run.depth_camera->Resized(z.Width(), z.Height()).AsUnified();
+  view.depth = ViewDepthOfZ(z, view.camera);
   const fs::path picture = run.path / run_file::kImages / map.file.path.filename();
   if (fs::exists(picture)) {
     view.image = LoadPng8(picture);
@@ -61,7 +62,7 @@ DepthView LoadView(const RunFolder& run, const PlacedMap& map) {
 }  // namespace
 
 ViewList ListRunViews(const RunFolder& run) {
-  if (!run.depth_scale || !run.depth_camera || run.depth_camera->AsPinhole() == nullptr)
+  if (!run.depth_scale || !run.depth_camera || !run.depth_camera->AsUnified())
     throw InputError(run.path / run_file::kSummary,
                      "says no depth_scale and camera, so depth cannot be fused");
   auto maps = std::make_shared<const std::vector<PlacedMap>>(PlaceMaps(run));

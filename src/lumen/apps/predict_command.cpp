@@ -52,7 +52,8 @@ std::unique_ptr<FrameSource> OpenForPrediction(PredictOptions& options) {
 
 class PredictionWriter {
  public:
-  PredictionWriter(const std::filesystem::path& folder, const Mask& input_mask) : folder_(folder) {
+  PredictionWriter(const std::filesystem::path& folder, const Camera& camera, const Mask& input_mask)
+      : folder_(folder), camera_(camera.AsUnified()->Scaled(0.5, 0.5)) {
     const Mask half = ResizeNearest(input_mask, input_mask.Width() / 2, input_mask.Height() / 2);
     mask_ = half;
     MakeDirectories(folder);
@@ -62,9 +63,10 @@ class PredictionWriter {
     char number[16];
     std::snprintf(number, sizeof(number), "%06lld", static_cast<long long>(frame.index));
     const auto path = [&](const char* kind) { return folder_ / StrCat(number, "_", kind, ".png"); };
+    const DepthImage z = ZOfViewDepth(depth.average, camera_);
     Image<uint16_t> stored(depth.average.Width(), depth.average.Height());
     for (size_t i = 0; i < stored.Size(); ++i) {
-      const double value = depth.average.Data()[i] * kDepthScale + 0.5;
+      const double value = static_cast<double>(z.Data()[i]) * kDepthScale + 0.5;
       stored.Data()[i] = mask_.Data()[i] != 0 && value < 65536 ? static_cast<uint16_t>(value) : 0;
     }
     SavePng(path("depth"), stored.View());
@@ -77,6 +79,7 @@ class PredictionWriter {
 
  private:
   std::filesystem::path folder_;
+  UnifiedCamera camera_;
   Mask mask_;
   ComponentPainter features_, descriptors_;
 };
@@ -87,8 +90,8 @@ void RunPredict(PredictOptions& options) {
   const Model model = LoadModel(*model_path);
   InputStream stream(OpenForPrediction(options), options.input,
                      {model.depth.input_width, model.depth.input_height});
-  const auto priors = MakePriors(model, stream.GetMask(), {}, options.device);
-  PredictionWriter writer(options.output, stream.GetMask());
+  const auto priors = MakePriors(model, LensView(stream.GetCamera(), stream.GetMask()), {}, options.device);
+  PredictionWriter writer(options.output, stream.GetCamera(), stream.GetMask());
   ProgressBar progress("predict", stream.Info().frame_count);
   int64_t done = 0;
   while (const auto frame = stream.Next()) {
@@ -96,8 +99,8 @@ void RunPredict(PredictOptions& options) {
     progress.Update(++done);
   }
   progress.Finish();
-  LogInfo("wrote depth (value / ", kDepthScale, "), features and descriptors of ", done, " frames to ",
-          options.output.string());
+  LogInfo("wrote depth along z (value / ", kDepthScale, "), features and descriptors of ", done,
+          " frames to ", options.output.string());
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ void RunRecorder::WriteKeyframes(const MapSnapshot& map) {
     if (written_.contains(id)) continue;
     const Frame& frame = *keyframe.keyframe->frame;
     const KeyframeState& state = keyframe.state;
-    writer_.WriteDepth(frame.index, ComputeDepth(keyframe.keyframe->depth, state.log_scale, state.code),
-                       view_->mask);
+    const DepthImage depth = ComputeDepth(keyframe.keyframe->depth, state.log_scale, state.code);
+    writer_.WriteDepth(frame.index, ZOfViewDepth(depth, view_->camera), view_->mask);
     written_.insert(id);
     if (pictured_.insert(id).second) writer_.WriteImage(frame.index, frame.image);
   }

@@ -17,6 +17,7 @@ struct SimulateOptions {
   int frames = 300;
   std::string size = "320x256";
   double fov_degrees = 77;
+  std::string lens = "narrow";
   std::filesystem::path camera;
   std::string path = "insertion-retreat";
   double fps = 30;
@@ -30,6 +31,7 @@ struct SimulateOptions {
 SequenceOptions ResolveOptions(const SimulateOptions& options, const Command& command) {
   SequenceOptions sequence;
   if (!options.subject.empty()) sequence = MakeSuiteOptions(FindSuiteSubject(options.subject));
+  const bool wide = ParseSuiteLens(options.lens) == SuiteLens::kWide;
   const auto given = [&](const char* name) { return options.subject.empty() || command.Given(name); };
   if (given("--anatomy")) sequence.anatomy = ParseAnatomyKind(options.anatomy);
   if (given("--seed")) sequence.seed = options.seed;
@@ -44,6 +46,7 @@ SequenceOptions ResolveOptions(const SimulateOptions& options, const Command& co
     sequence.width = size.width;
     sequence.height = size.height;
   }
+  if (wide) sequence.camera = MakeWideLens(sequence.width, sequence.height);
   if (!options.camera.empty()) sequence.camera = LoadCalibration(options.camera);
   sequence.degradations = ParseDegradations(options.degradations);
   sequence.threads = options.threads > 0 ? options.threads : AvailableCores();
@@ -74,6 +77,9 @@ void AddSimulateCommand(Command& app) {
   command.Add("--size", options->size, "of the images, WIDTHxHEIGHT").ShowDefault();
   command.Add("--fov", options->fov_degrees, "horizontal field of view in degrees")
       .Within(10.0, 170.0)
+      .ShowDefault();
+  command.Add("--lens", options->lens, "wide: a colonoscope's fisheye, instead of a field of view")
+      .OneOf({"narrow", "wide"})
       .ShowDefault();
   command.Add("--camera", options->camera, "calibration of the camera to simulate, distortion included");
   command.Add("--path", options->path, "insertion, insertion-retreat, hover, explore or revisit")

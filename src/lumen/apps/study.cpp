@@ -243,15 +243,17 @@ std::vector<fs::path> PrepareSuite(const SuiteChoice& choice) {
     for (const SuiteSubject& subject : kBenchmarkSuite) names.emplace_back(subject.name);
   std::vector<fs::path> folders;
   for (const std::string& name : names) {
-    SequenceOptions options = MakeSuiteOptions(FindSuiteSubject(name));
+    const SuiteLens lens = ParseSuiteLens(choice.lens);
+    SequenceOptions options = MakeSuiteOptions(FindSuiteSubject(name), lens);
     options.threads = AvailableCores();
     if (choice.frames > 0) options.path.frames = choice.frames;
     if (!choice.size.empty()) {
       const PixelSize size = ParsePixelSize(choice.size);
       options.width = size.width;
       options.height = size.height;
+      if (options.camera) options.camera = MakeWideLens(size.width, size.height);
     }
-    const fs::path folder = choice.data / name;
+    const fs::path folder = choice.data / (lens == SuiteLens::kWide ? name + "-wide" : name);
     if (IsSequenceFolder(folder)) {
       const SourceInfo info = OpenSequenceFolder(folder)->Info();
       if (info.frame_count != options.path.frames || info.width != options.width)
@@ -259,7 +261,8 @@ std::vector<fs::path> PrepareSuite(const SuiteChoice& choice) {
                          StrCat("holds ", info.frame_count, " frames of width ", info.width, ", not ",
                                 options.path.frames, " of ", options.width, ": choose another --data"));
     } else {
-      const fs::path partial = choice.data / (name + ".partial");  // never taken for the whole
+      const fs::path partial =
+          choice.data / (folder.filename().string() + ".partial");  // never taken for the whole
       fs::remove_all(partial);
       WriteSimulatedSequence(options, name, partial, true);
       fs::rename(partial, folder);

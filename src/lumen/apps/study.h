@@ -61,6 +61,7 @@ struct SuiteChoice {
   std::filesystem::path data;
   int frames = 0;    // 0: the suite's own
   std::string size;  // empty: the suite's own
+  std::string lens = "narrow";
 };
 std::vector<std::filesystem::path> PrepareSuite(const SuiteChoice& choice);
 

@@ -78,6 +78,9 @@ void AddStudyRunOptions(Command& command, StudyRunOptions& options) {
   command.Add("--frames", options.suite.frames, "of the suite's sequences, instead of their own")
       .Within(2, 100000);
   command.Add("--size", options.suite.size, "of the suite's images, WIDTHxHEIGHT");
+  command.Add("--lens", options.suite.lens, "the suite's: narrow (77°) or wide (a colonoscope's fisheye)")
+      .OneOf({"narrow", "wide"})
+      .ShowDefault();
   command.Add("--model", options.model, "weights, instead of the usual ones");
   command.Add("--set", options.settings, "one parameter for all runs, as name=value").Hint(SettingHints());
   command.Add("--run-arg", options.run_arguments, "one more argument for every `lumen run`");

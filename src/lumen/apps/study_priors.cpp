@@ -66,8 +66,7 @@ struct TrueFlow {
 };
 
 TrueFlow FlowBetween(const Subject& subject, const StudyFrame& source, const StudyFrame& target) {
-  return {
-      ComputeFlow(subject.SmallRenderer(), source.truth, source.world_from_camera, target.world_from_camera)};
+  return {ComputeFlow(subject.SmallRenderer(), source.z, source.world_from_camera, target.world_from_camera)};
 }
 
 struct MatchCounts {
@@ -95,7 +94,7 @@ MatchCounts CountMatches(const Subject& subject, const StudyFrame& source, const
 // Mean flow error over the visible pixels, at the maps' size.
 double FlowError(const Subject& subject, const TrueFlow& truth, const DepthImage& depth,
                  const Rigid3& target_from_source) {
-  const PinholeCamera& camera = subject.GetView().camera;
+  const UnifiedCamera& camera = subject.GetView().camera;
   double sum = 0;
   int64_t count = 0;
   for (int y = 0; y < depth.Height(); ++y) {
@@ -207,7 +206,7 @@ std::vector<FramePair> ChoosePairs(const Subject& subject, const PriorStudyOptio
     // Both ways: a view from far behind sees all of the source, and little of what the source shows of it.
     const auto overlap_from = [&](int from, int to) {
       const Rigid3 pose = subject.Pose(from);
-      return ComputeFlow(subject.SmallRenderer(), subject.Truth(pose), pose, subject.Pose(to)).overlap;
+      return ComputeFlow(subject.SmallRenderer(), subject.TrueZ(pose), pose, subject.Pose(to)).overlap;
     };
     const double overlap = std::min(overlap_from(source, target), overlap_from(target, source));
     if (overlap >= options.min_overlap) pairs.push_back({source, target});
@@ -227,8 +226,7 @@ double PlaceAuc(const Subject& subject, const std::vector<StudyFrame>& frames, c
   for (size_t i = 0; i < frames.size(); ++i) {
     for (size_t j = i + 1; j < frames.size(); ++j) {
       const auto overlap = [&](const StudyFrame& a, const StudyFrame& b) {
-        return ComputeFlow(subject.SmallRenderer(), a.truth, a.world_from_camera, b.world_from_camera)
-            .overlap;
+        return ComputeFlow(subject.SmallRenderer(), a.z, a.world_from_camera, b.world_from_camera).overlap;
       };
       const double both = std::min(overlap(frames[i], frames[j]), overlap(frames[j], frames[i]));
       const double either = std::max(overlap(frames[i], frames[j]), overlap(frames[j], frames[i]));
@@ -241,7 +239,7 @@ double PlaceAuc(const Subject& subject, const std::vector<StudyFrame>& frames, c
 
 Json StudySubject(const SuiteSubject& which, const Model& model, const std::optional<Vocabulary>& vocabulary,
                   const PriorStudyOptions& options) {
-  Subject subject(which, model);
+  Subject subject(which, ParseSuiteLens(options.lens), model);
   DepthMean average;
   std::vector<StudyFrame> frames;
   for (int k = 0; k < options.frames; ++k) {

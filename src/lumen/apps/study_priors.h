@@ -14,6 +14,7 @@ namespace lumen {
 
 struct PriorStudyOptions {
   std::vector<std::string> subjects;  // of the suite; none: all
+  std::string lens = "narrow";        // or "wide"
   int frames = 24;                    // graded per subject
   int pairs = 12;                     // aligned and matched per subject
   double min_overlap = 0.6;           // of the pairs

@@ -89,6 +89,9 @@ void AddStudyPriorsCommand(Command& study) {
   command.Add("--json", options->json, "also write the numbers to this file");
   command.Add("--real", options->real, "a sequence folder of real frames with sparse_depth.csv and poses");
   command.Add("--subjects", options->study.subjects, "only these, e.g. nasal-1,colon-5").SplitAt(',');
+  command.Add("--lens", options->study.lens, "narrow (77°) or wide (a colonoscope's fisheye)")
+      .OneOf({"narrow", "wide"})
+      .ShowDefault();
   command.Add("--frames", options->study.frames, "frames per subject").Within(2, 100000);
   command.Add("--pairs", options->study.pairs, "pairs per subject").Within(0, 100000);
   command.Do([options] { RunPriorsStudy(*options); });

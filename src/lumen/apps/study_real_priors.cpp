@@ -41,17 +41,16 @@ std::vector<SparsePoint> LoadSparseDepth(const fs::path& path) {
   return points;
 }
 
-// Distance of a match from the epipolar line of the true motion, in the target's pixels.
-double EpipolarDistance(const PinholeCamera& camera, const Rigid3& target_from_source, const Match& match) {
+// Distance of a match from the epipolar curve of the true motion, in the target's pixels, to first order:
+// what is off the plane, over how it changes with the pixel.
+double EpipolarDistance(const UnifiedCamera& camera, const Rigid3& target_from_source, const Match& match) {
   const Eigen::Vector3d x = camera.RayAtUnitDepth(match.source.x(), match.source.y());
   const Eigen::Vector3d& t = target_from_source.Translation();
   const Eigen::Vector3d normal = t.cross(target_from_source.Rotation() * x);
-  // The line in pixels: nᵀ K⁻¹ u = 0.
-  const Eigen::Vector3d line(
-      normal.x() / camera.fx, normal.y() / camera.fy,
-      normal.z() - normal.x() * camera.cx / camera.fx - normal.y() * camera.cy / camera.fy);
-  return std::abs(line.dot(Eigen::Vector3d(match.target.x(), match.target.y(), 1))) /
-         std::max(1e-12, line.head<2>().norm());
+  Matrix32d direction_by_pixel;
+  const auto direction = camera.Unproject(match.target, &direction_by_pixel);
+  if (!direction) return 1e9;
+  return std::abs(normal.dot(*direction)) / std::max(1e-12, (normal.transpose() * direction_by_pixel).norm());
 }
 
 }  // namespace
@@ -64,12 +63,12 @@ Json StudyRealPriors(const Model& model, const fs::path& folder) {
   const Trajectory truth = *source->Info().truth;
   InputStream stream(std::move(source), folder, {model.depth.input_width, model.depth.input_height});
   const auto view = MakeView(stream.GetCamera(), stream.GetMask());
-  EnginePriors priors(model, stream.GetMask());
+  EnginePriors priors(model, LensView(stream.GetCamera(), stream.GetMask()));
   std::vector<FeaturePyramid> features;
   std::vector<double> ards, withins;
   while (const auto frame = stream.Next()) {
     features.push_back(priors.ComputeFeatures(*frame));
-    const Image<float> depth = priors.ComputeAverageDepth(*frame);
+    const DepthImage depth = ZOfViewDepth(priors.ComputeAverageDepth(*frame), view->camera);
     std::vector<double> ratios, estimates, truths;
     for (const SparsePoint& point : points) {
       if (point.frame != frame->index || !(point.depth > 0)) continue;

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "lumen/factors/pair_alignment.h"
-#include "lumen/image/resize.h"
+#include "lumen/io/rectifier.h"
 #include "lumen/network/engine_priors.h"
 #include "lumen/sim/flow.h"
 #include "lumen/sim/suite.h"
@@ -21,18 +21,19 @@ inline double Share(int64_t part, int64_t whole) {
 // One frame of a subject with everything the networks say about it and the truth at the maps' size.
 struct StudyFrame {
   std::shared_ptr<const Keyframe> keyframe;
-  DepthImage truth;
+  DepthImage truth, z;  // depth as the view measures it, and along z
   Rigid3 world_from_camera;
 };
 
-// A subject of the suite as SLAM would see it: pictures of twice the networks' size, reduced by area.
+// A subject of the suite as SLAM would see it: pictures of twice the networks' size, rectified.
 class Subject {
  public:
-  Subject(const SuiteSubject& subject, const Model& model)
-      : sequence_(MakeSuiteOptions(subject)),
-        content_(HalveContent(sequence_.ContentMask(), model.depth.input_width, model.depth.input_height)),
-        view_(MakeView(sequence_.View().Resized(content_.Width(), content_.Height()), content_)),
-        priors_(model, content_),
+  Subject(const SuiteSubject& subject, SuiteLens lens, const Model& model)
+      : sequence_(MakeSuiteOptions(subject, lens)),
+        rectifier_(sequence_.View(), sequence_.ContentMask(),
+                   {.width = model.depth.input_width, .height = model.depth.input_height}),
+        view_(MakeView(rectifier_.TargetCamera(), rectifier_.TargetMask())),
+        priors_(model, LensView(rectifier_.TargetCamera(), rectifier_.TargetMask())),
         small_(sequence_.SharedScene(), Camera(view_->camera, view_->mask.Width(), view_->mask.Height()),
                sequence_.FrameRenderer().Look()) {}
 
@@ -41,7 +42,7 @@ class Subject {
   const SimulatedSequence& Sequence() const { return sequence_; }
   const Renderer& SmallRenderer() const { return small_; }
   Rigid3 Pose(int index) const { return sequence_.Pose(index); }
-  DepthImage Truth(const Rigid3& pose) const { return small_.RenderDepth(pose); }
+  DepthImage TrueZ(const Rigid3& pose) const { return small_.RenderDepth(pose); }
 
   StudyFrame Look(int index) { return Look(index, sequence_.Render(index).image, sequence_.Pose(index)); }
   // The same place with the camera turned about its axis.
@@ -54,14 +55,11 @@ class Subject {
   }
 
  private:
-  static Mask HalveContent(const Mask& mask, int width, int height) {
-    return ResizeNearest(mask, width, height);
-  }
   StudyFrame Look(int64_t index, const RgbImage& picture, const Rigid3& pose) {
     auto frame = std::make_shared<Frame>();
     frame->index = index;
     frame->time = static_cast<double>(index);
-    frame->image = ResizeArea(picture, content_.Width(), content_.Height());
+    frame->image = rectifier_.Apply(picture);
     const InputFrame input{frame->index, frame->time, frame->image};
     frame->features = priors_.ComputeFeatures(input);
     frame->view = view_;
@@ -69,16 +67,17 @@ class Subject {
     StudyFrame result;
     result.keyframe = std::make_shared<const Keyframe>(
         Keyframe{frame, MakeDepthBasis(basis.average, basis.bases, view_->mask)});
-    result.truth = small_.RenderDepth(pose);
-    for (size_t i = 0; i < result.truth.Size(); ++i) {
-      if (view_->mask.Data()[i] == 0) result.truth.Data()[i] = 0;
+    result.z = small_.RenderDepth(pose);
+    for (size_t i = 0; i < result.z.Size(); ++i) {
+      if (view_->mask.Data()[i] == 0) result.z.Data()[i] = 0;
     }
+    result.truth = ViewDepthOfZ(result.z, view_->camera);
     result.world_from_camera = pose;
     return result;
   }
 
   SimulatedSequence sequence_;
-  Mask content_;
+  Rectifier rectifier_;
   std::shared_ptr<const View> view_;
   EnginePriors priors_;
   Renderer small_;

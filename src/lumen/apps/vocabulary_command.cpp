@@ -28,7 +28,7 @@ using ImageDescriptors = std::vector<std::vector<float>>;
 
 void AddDescriptors(const Model& model, const Camera& camera, const Mask& mask, const std::string& device,
                     const std::vector<InputFrame>& frames, ImageDescriptors& images) {
-  const auto priors = MakePriors(model, mask, {}, device);
+  const auto priors = MakePriors(model, LensView(camera, mask), {}, device);
   const auto view = MakeView(camera, mask);
   for (const InputFrame& frame : frames)
     images.push_back(CollectDescriptors(priors->ComputeFeatures(frame).descriptors, view->eroded_mask));

@@ -70,9 +70,15 @@ PairSubject MakePairSubject(PairScene scene, Free free) {
   return subject;
 }
 
-PairScene SmallScene(bool affine, uint64_t seed) {
-  if (affine) return MakeAffineScene({.width = 48, .height = 40, .seed = seed});
-  PairScene scene = MakeCavityScene({.seed = seed});
+// Through which lens.
+enum class Lens { kPinhole, kFisheye };
+PairSceneOptions Through(Lens lens, const PairSceneOptions& options) {
+  return lens == Lens::kFisheye ? Wide(options) : options;
+}
+
+PairScene SmallScene(Lens lens, bool affine, uint64_t seed) {
+  if (affine) return MakeAffineScene(Through(lens, {.width = 48, .height = 40, .seed = seed}));
+  PairScene scene = MakeCavityScene(Through(lens, {.seed = seed}));
   // On general maps the error has kinks at the edges of bilinear cells: few samples, few kinks.
   std::vector<Eigen::Vector2i> pixels;
   Random random(seed);
@@ -84,9 +90,9 @@ PairScene SmallScene(bool affine, uint64_t seed) {
   return scene;
 }
 
-ContractCase FmCase(const std::string& name, Free free, bool affine) {
+ContractCase FmCase(const std::string& name, Free free, bool affine, Lens lens = Lens::kPinhole) {
   const auto make = [=](uint64_t seed, int threads) {
-    PairSubject s = MakePairSubject(SmallScene(affine, seed), free);
+    PairSubject s = MakePairSubject(SmallScene(lens, affine, seed), free);
     FeatureMetricOptions options;
     options.plain = true;
     options.exact_derivative = !affine;
@@ -98,9 +104,9 @@ ContractCase FmCase(const std::string& name, Free free, bool affine) {
   return {name, make, affine, free == Free::kWorld};
 }
 
-ContractCase GcCase(const std::string& name, bool affine) {
+ContractCase GcCase(const std::string& name, bool affine, Lens lens = Lens::kPinhole) {
   const auto make = [=](uint64_t seed, int threads) {
-    PairSubject s = MakePairSubject(SmallScene(affine, seed), Free::kWorld);
+    PairSubject s = MakePairSubject(SmallScene(lens, affine, seed), Free::kWorld);
     GeometricConsistencyOptions options;
     options.plain = true;
     options.exact_derivative = !affine;
@@ -112,9 +118,9 @@ ContractCase GcCase(const std::string& name, bool affine) {
   return {name, make, affine};
 }
 
-ContractCase RpCase(const std::string& name, Free free) {
+ContractCase RpCase(const std::string& name, Free free, Lens lens = Lens::kPinhole) {
   const auto make = [=](uint64_t seed, int) {
-    PairSubject s = MakePairSubject(MakeCavityScene({.seed = seed}), free);
+    PairSubject s = MakePairSubject(MakeCavityScene(Through(lens, {.seed = seed})), free);
     Random random(seed);
     return Subject{std::make_shared<ReprojectionFactor>(s.variables, s.scene.source, s.scene.view,
                                                         MakeTrueMatches(s.scene, 40, random)),
@@ -123,10 +129,10 @@ ContractCase RpCase(const std::string& name, Free free) {
   return {name, make, true, free == Free::kWorld};
 }
 
-ContractCase SmgCase(const std::string& name, Free free) {
+ContractCase SmgCase(const std::string& name, Free free, Lens lens = Lens::kPinhole) {
   // The affine scene: there the target's depth between pixels is exact.
   const auto make = [=](uint64_t seed, int) {
-    PairSubject s = MakePairSubject(MakeAffineScene({.seed = seed}), free);
+    PairSubject s = MakePairSubject(MakeAffineScene(Through(lens, {.seed = seed})), free);
     Random random(seed);
     return Subject{std::make_shared<MatchedGeometryFactor>(s.variables, s.scene.source, s.scene.target,
                                                            MakeTrueMatches(s.scene, 40, random)),
@@ -327,6 +333,13 @@ std::vector<ContractCase> AllCases() {
           SmgCase("SMG", Free::kWorld),
           SmgCase("SMG_Tracking", Free::kPose),
           SmgCase("SMG_TrackingWithScale", Free::kPoseScale),
+          FmCase("FM_Fisheye", Free::kWorld, true, Lens::kFisheye),
+          FmCase("FM_FisheyeExactOnGeneralMaps", Free::kWorld, false, Lens::kFisheye),
+          FmCase("FM_FisheyeTracking", Free::kPose, true, Lens::kFisheye),
+          GcCase("GC_Fisheye", true, Lens::kFisheye),
+          GcCase("GC_FisheyeExactOnGeneralMaps", false, Lens::kFisheye),
+          RpCase("RP_Fisheye", Free::kWorld, Lens::kFisheye),
+          SmgCase("SMG_Fisheye", Free::kWorld, Lens::kFisheye),
           {"RPS", MakeRps},
           {"CD", MakeCd},
           {"SC", MakeSc},

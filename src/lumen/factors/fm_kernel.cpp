@@ -20,19 +20,21 @@ struct SampleMotion {
 
 std::optional<SampleMotion> ComputeMotion(const FmProblem& problem, const PairState& state, int sample) {
   const KeyframeSamples& source = *problem.source;
-  const auto i = static_cast<size_t>(sample);
   if (IsHidden(problem.hidden, sample)) return std::nullopt;
   const double scale = std::exp(state.source_log_scale);
   const double depth = DepthOf(source.AverageDepth(sample), source.Bases(sample), scale, state.source_code);
-  const auto point = WarpPoint(state.target_from_source, {source.ray_x[i], source.ray_y[i], 1.0}, depth);
+  const UnifiedCamera& target_camera = problem.target->view->camera;
+  const auto point = WarpPoint(state.target_from_source, source.Ray(sample), depth, target_camera);
   if (!point) return std::nullopt;
   Matrix23d uv_by_x;
-  const auto uv = problem.target->view->camera.Project(point->x_in_target, &uv_by_x);
+  const auto uv = target_camera.Project(point->x_in_target, &uv_by_x);
   if (!uv || !IsContent(problem.target->view->mask, *uv)) return std::nullopt;
   SampleMotion motion;
   motion.uv = *uv;
-  const PinholeCamera& camera = source.keyframe->frame->view->camera;
-  motion.uv_by_pixel = depth * uv_by_x * state.target_from_source.RotationMatrix().leftCols<2>() *
+  const UnifiedCamera& camera = source.keyframe->frame->view->camera;
+  Matrix32d ray_by_plane;
+  ray_by_plane << Eigen::Matrix2d::Identity(), camera.RayZJacobian(source.Ray(sample));
+  motion.uv_by_pixel = depth * uv_by_x * state.target_from_source.RotationMatrix() * ray_by_plane *
                        Eigen::Vector2d(1 / camera.fx, 1 / camera.fy).asDiagonal();
   motion.uv_by_unknowns.setZero(2, LocalDimension(problem));
   motion.uv_by_unknowns.leftCols<6>() = uv_by_x * point->x_by_pose;

@@ -247,7 +247,7 @@ struct RowBuffer {
 template <int kWidth>
 void FillRows(const FmProblem& problem, const WarpBlock& block, const Contractions& m, float scale,
               RowBuffer<kWidth>& rows) {
-  const PinholeCamera& camera = problem.target->view->camera;
+  const UnifiedCamera& camera = problem.target->view->camera;
   alignas(16) float depth_row[kWarpBlock];
   alignas(16) float depth_b[kWarpBlock];
   for (Float4& sum : rows.pose_b) sum = Float4{};

@@ -24,12 +24,11 @@ std::optional<GcSample> EvaluateSample(const GcProblem& problem, const PairState
                                        const DepthField<double>& field, int sample) {
   const KeyframeSamples& source = *problem.source;
   const View& view = *problem.target->frame->view;
-  const auto i = static_cast<size_t>(sample);
   if (IsHidden(problem.hidden, sample)) return std::nullopt;
   const double source_scale = std::exp(state.source_log_scale);
   const double depth =
       DepthOf(source.AverageDepth(sample), source.Bases(sample), source_scale, state.source_code);
-  const auto point = WarpPoint(state.target_from_source, {source.ray_x[i], source.ray_y[i], 1.0}, depth);
+  const auto point = WarpPoint(state.target_from_source, source.Ray(sample), depth, view.camera);
   if (!point) return std::nullopt;
   Matrix23d uv_by_x;
   const auto uv = view.camera.Project(point->x_in_target, &uv_by_x);
@@ -46,9 +45,10 @@ std::optional<GcSample> EvaluateSample(const GcProblem& problem, const PairState
                                : Eigen::RowVector2d(blend(1, cell.Weights()), blend(2, cell.Weights()));
 
   GcSample result;
-  result.residual = (point->x_in_target.z() - target_depth) / source_scale;
-  // Moving the point changes its own z and where the target's depth is read.
-  const Eigen::RowVector3d by_x = (Eigen::RowVector3d::UnitZ() - gradient * uv_by_x) / source_scale;
+  result.residual = (view.camera.Depth(point->x_in_target) - target_depth) / source_scale;
+  // Moving the point changes its own depth and where the target's is read.
+  const Eigen::RowVector3d by_x =
+      (view.camera.DepthJacobian(point->x_in_target) - gradient * uv_by_x) / source_scale;
   const double by_depth = by_x.dot(point->x_by_depth);
   result.by_unknowns.setZero(problem.LocalDimension());
   result.by_unknowns.head<6>() = by_x * point->x_by_pose;

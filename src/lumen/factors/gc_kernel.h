@@ -31,7 +31,7 @@ struct DepthField {
 template <typename T>
 DepthField<T> MakeDepthField(const GcProblem& problem, const PairState& state);
 
-// Σ over samples of ½ ρ_cauchy(r²; threshold), r = (z − D_tgt(π(p))) / s_src, and its derivatives, not yet
+// Σ over samples of ½ ρ_cauchy(r²; threshold), r = (ζ(p) − D_tgt(π(p))) / s_src, and its derivatives, not yet
 // divided by their number. Without `with_derivatives` H and b stay zero.
 PairSystem SumGcPlain(const GcProblem& problem, const PairState& state, const DepthField<double>& field,
                       SampleRange range, bool with_derivatives);

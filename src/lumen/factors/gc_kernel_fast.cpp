@@ -32,7 +32,7 @@ class LogProduct {
   double sum_ = 0;
 };
 
-// What a block's samples see in the target, and their residuals (z − D) / s_src.
+// What a block's samples see in the target, and their residuals (ζ − D) / s_src.
 struct TargetBlock {
   BlockCells cells;
   float depth[kWarpBlock], by_u[kWarpBlock], by_v[kWarpBlock];
@@ -60,7 +60,7 @@ void WeighResiduals(const WarpBlock& block, double inverse_scale, double inverse
                     TargetBlock& target, LogProduct& log_product) {
   for (int i = 0; i < block.count; ++i) {
     const double residual =
-        (static_cast<double>(block.z[i]) - static_cast<double>(target.depth[i])) * inverse_scale;
+        (static_cast<double>(block.zeta[i]) - static_cast<double>(target.depth[i])) * inverse_scale;
     const double ratio = residual * residual * inverse_threshold;
     log_product.Add(ratio);
     target.residual[i] = static_cast<float>(residual);
@@ -99,22 +99,26 @@ class RowFiller {
  private:
   void FillPoseAndScales(const WarpBlock& block, const TargetBlock& target, float* by_depth,
                          float* rows) const {
-    const PinholeCamera& camera = problem_.target->frame->view->camera;
+    const UnifiedCamera& camera = problem_.target->frame->view->camera;
     for (int i = 0; i < block.count; i += 4) {
       const MotionColumns motion = MotionOf(block, i, camera);
       const Float4 root = Load4(target.root_weight + i);
       const Float4 scaled = inverse_scale_ * root;
       const Float4 gu = scaled * Load4(target.by_u + i);
       const Float4 gv = scaled * Load4(target.by_v + i);
-      const Float4 z = Load4(block.z + i);
+      const DepthMotion depth = DepthMotionOf(block, i, camera);
       const Float4 depth_column =
-          scaled * Load4(block.ray_z + i) - gu * motion.u_by_depth - gv * motion.v_by_depth;
+          scaled * Load4(block.zeta_by_depth + i) - gu * motion.u_by_depth - gv * motion.v_by_depth;
       Float4 columns[8];
       for (int k = 0; k < 6; ++k) columns[k] = -gu * motion.u[k] - gv * motion.v[k];
-      // z itself moves with v_z and with w × p.
-      columns[2] += scaled;
-      columns[3] += scaled * Load4(block.y + i) * z;
-      columns[4] -= scaled * Load4(block.x + i) * z;
+      // The point's own depth moves, too.
+      if (block.wide) {
+        columns[0] += scaled * depth.by_place[0];
+        columns[1] += scaled * depth.by_place[1];
+      }
+      columns[2] += scaled * depth.by_place[2];
+      columns[3] += scaled * depth.by_turn[0];
+      columns[4] += scaled * depth.by_turn[1];
       columns[kSourceScale] = depth_column * Load4(block.depth + i) - root * Load4(target.residual + i);
       columns[kTargetScale] = -scaled * Load4(target.depth + i);
       StoreRows(columns, rows + i * kWidth, kWidth);

@@ -95,6 +95,7 @@ std::shared_ptr<const KeyframeSamples> MakeKeyframeSamples(const std::shared_ptr
     samples->pixels.push_back(pixel.y() * frame.view->mask.Width() + pixel.x());
     samples->ray_x.push_back(ray.x());
     samples->ray_y.push_back(ray.y());
+    if (!frame.view->camera.IsPinhole()) samples->ray_z.push_back(ray.z());
   }
   if (samples->levels > 1) {
     const int width = frame.view->mask.Width();

@@ -13,7 +13,8 @@ namespace lumen {
 struct KeyframeSamples {
   std::shared_ptr<const Keyframe> keyframe;
   std::vector<int> pixels;             // y · width + x at level 0
-  std::vector<double> ray_x, ray_y;    // (x, y, 1) is the ray at depth 1
+  std::vector<double> ray_x, ray_y;    // of the ray at depth 1
+  std::vector<double> ray_z;           // the same; empty: 1 everywhere, as a pinhole has it
   std::vector<float> coarse_features;  // of levels 1 …: [sample][level - 1][channel]
   int levels = 0;                      // of the features that are kept ready
   double feature_variance = 0;         // of the finest level over the samples, summed over channels
@@ -37,6 +38,10 @@ struct KeyframeSamples {
   const float* Bases(int sample) const {
     return keyframe->depth.bases.Data() +
            static_cast<size_t>(pixels[static_cast<size_t>(sample)]) * static_cast<size_t>(NumBases());
+  }
+  Eigen::Vector3d Ray(int sample) const {
+    const auto i = static_cast<size_t>(sample);
+    return {ray_x[i], ray_y[i], ray_z.empty() ? 1.0 : ray_z[i]};
   }
   float AverageDepth(int sample) const {
     return keyframe->depth.average.Data()[pixels[static_cast<size_t>(sample)]];

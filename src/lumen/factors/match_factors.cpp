@@ -101,7 +101,7 @@ ReprojectionFactor::ReprojectionFactor(const PairVariables& variables, std::shar
 bool ReprojectionFactor::Evaluate(const Match& match, const PairState& state, Eigen::VectorXd& residual,
                                   Eigen::MatrixXd* jacobian) const {
   const Eigen::Vector3d ray = Source().frame->view->camera.RayAtUnitDepth(match.source.x(), match.source.y());
-  const auto point = WarpPoint(state.target_from_source, ray, SourceDepth(match, state));
+  const auto point = WarpPoint(state.target_from_source, ray, SourceDepth(match, state), target_->camera);
   if (!point) return false;
   Matrix23d uv_by_x;
   const auto uv = target_->camera.Project(point->x_in_target, &uv_by_x);
@@ -134,10 +134,10 @@ bool MatchedGeometryFactor::Evaluate(const Match& match, const PairState& state,
   LUMEN_CHECK(state.target_code.size() == target_->depth.NumBases(), "a code that does not fit its bases");
   const View& view = *target_->frame->view;
   if (!IsContent(view.mask, match.target)) return false;
-  const PinholeCamera& source_camera = Source().frame->view->camera;
+  const UnifiedCamera& source_camera = Source().frame->view->camera;
   const auto point =
       WarpPoint(state.target_from_source, source_camera.RayAtUnitDepth(match.source.x(), match.source.y()),
-                SourceDepth(match, state));
+                SourceDepth(match, state), view.camera);
   if (!point) return false;
   // D_tgt between pixels is bilinear in its parts: average and bases.
   const DepthBasis& depth = target_->depth;

@@ -12,15 +12,15 @@ HiddenSamples FindHidden(const KeyframeSamples& source, const KeyframeState& sou
   const double scale = std::exp(source_state.log_scale);
   HiddenSamples hidden(static_cast<size_t>(source.Size()), false);
   for (int sample = 0; sample < source.Size(); ++sample) {
-    const auto i = static_cast<size_t>(sample);
-    const auto point =
-        WarpPoint(target_from_source, {source.ray_x[i], source.ray_y[i], 1.0},
-                  DepthOf(source.AverageDepth(sample), source.Bases(sample), scale, source_state.code));
+    const auto point = WarpPoint(
+        target_from_source, source.Ray(sample),
+        DepthOf(source.AverageDepth(sample), source.Bases(sample), scale, source_state.code), target.camera);
     if (!point) continue;
     const auto uv = target.camera.Project(point->x_in_target);
     if (!uv || !IsContent(target.mask, *uv)) continue;
     const double wall = seen(static_cast<int>(std::lround(uv->x())), static_cast<int>(std::lround(uv->y())));
-    hidden[i] = wall > 0 && point->x_in_target.z() > (1 + margin) * wall;
+    hidden[static_cast<size_t>(sample)] =
+        wall > 0 && target.camera.Depth(point->x_in_target) > (1 + margin) * wall;
   }
   return hidden;
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNearest = 1e-4;  // share of the source's depth in front of which nothing is seen
 
-// Calls visit(x, y, depth along z in the target, its pixel) for each valid source pixel before the target.
+// Calls visit(pixel, depth in the target, pixel there) for each valid source pixel before the target.
 template <typename Visit>
 int ForEachWarped(ImageView<const float> depth, const View& source, const View& target,
                   const Rigid3& target_from_source, const Visit& visit) {
@@ -26,10 +26,11 @@ int ForEachWarped(ImageView<const float> depth, const View& source, const View& 
       const double d = depth(x, y);
       const Eigen::Vector3d point =
           d * (rotation * source.camera.RayAtUnitDepth(x, y)) + target_from_source.Translation();
-      if (point.z() <= kNearest * d) continue;
-      const Eigen::Vector2d pixel(target.camera.fx * point.x() / point.z() + target.camera.cx,
-                                  target.camera.fy * point.y() / point.z() + target.camera.cy);
-      visit(Eigen::Vector2d(x, y), point.z(), pixel);
+      if (!target.camera.IsBefore(point, kNearest * d)) continue;
+      const double there = target.camera.Depth(point);
+      const Eigen::Vector2d pixel(target.camera.fx * point.x() / there + target.camera.cx,
+                                  target.camera.fy * point.y() / there + target.camera.cy);
+      visit(Eigen::Vector2d(x, y), there, pixel);
     }
   }
   return count;
@@ -48,12 +49,13 @@ Overlap MeasureOverlap(ImageView<const float> source_depth, const View& source, 
                        const Rigid3& target_from_source) {
   std::vector<Eigen::Vector2d> all, landed;
   double displacement = 0;
-  const int count = ForEachWarped(source_depth, source, target, target_from_source,
-                                  [&](const Eigen::Vector2d& from, double /*z*/, const Eigen::Vector2d& to) {
-                                    all.push_back(from);
-                                    displacement += (to - from).norm();
-                                    if (LandsOn(target.eroded_mask, to)) landed.push_back(to);
-                                  });
+  const int count =
+      ForEachWarped(source_depth, source, target, target_from_source,
+                    [&](const Eigen::Vector2d& from, double /*depth*/, const Eigen::Vector2d& to) {
+                      all.push_back(from);
+                      displacement += (to - from).norm();
+                      if (LandsOn(target.eroded_mask, to)) landed.push_back(to);
+                    });
   Overlap overlap;
   if (count == 0 || all.empty()) return overlap;
   overlap.point = static_cast<double>(landed.size()) / count;
@@ -68,11 +70,11 @@ std::optional<double> EstimateLogScale(ImageView<const float> source_depth, cons
                                        const Rigid3& target_from_source, int least) {
   std::vector<double> ratios;
   ForEachWarped(source_depth, source, target, target_from_source,
-                [&](const Eigen::Vector2d& /*from*/, double z, const Eigen::Vector2d& to) {
+                [&](const Eigen::Vector2d& /*from*/, double depth, const Eigen::Vector2d& to) {
                   if (!LandsOn(target.eroded_mask, to)) return;
                   const double other = target_depth(static_cast<int>(std::lround(to.x())),
                                                     static_cast<int>(std::lround(to.y())));
-                  if (other > 0) ratios.push_back(z / other);
+                  if (other > 0) ratios.push_back(depth / other);
                 });
   if (static_cast<int>(ratios.size()) < least) return std::nullopt;
   const auto middle = ratios.begin() + static_cast<int64_t>(ratios.size() / 2);

@@ -39,8 +39,8 @@ PairRegistration RegisterMatches(const DepthFrame& source, const DepthFrame& tar
     if (source.depth(match.source.x(), match.source.y()) > 0 && target.depth(at.x(), at.y()) > 0)
       result.consistent.push_back(match);
   }
-  const PinholeCamera& source_camera = source.frame->view->camera;
-  const PinholeCamera& target_camera = target.frame->view->camera;
+  const UnifiedCamera& source_camera = source.frame->view->camera;
+  const UnifiedCamera& target_camera = target.frame->view->camera;
   std::vector<Eigen::Vector3d> source_points, target_points;
   std::vector<double> bounds;
   const double pixel = options.noise_pixels / target_camera.fx;

@@ -15,8 +15,10 @@ constexpr int kChannels = 16;
 
 std::shared_ptr<const View> MakeView(const PairSceneOptions& options) {
   auto view = std::make_shared<View>();
-  const Camera camera = Camera::FromFieldOfView(65, options.width, options.height);
-  view->camera = *camera.AsPinhole();
+  const double half = 0.5 * options.field_of_view * M_PI / 180;
+  const UnifiedCamera unit(1, 1, 0, 0, options.alpha);
+  const double f = 0.5 * options.width / unit.Project({std::sin(half), 0, std::cos(half)})->x();
+  view->camera = {f, f, 0.5 * (options.width - 1), 0.5 * (options.height - 1), options.alpha};
   view->mask = Mask(options.width, options.height, 1, 255);
   view->eroded_mask = options.whole_image ? view->mask : ErodeMask(view->mask, 6);
   return view;
@@ -117,7 +119,7 @@ std::shared_ptr<const Keyframe> MakeCavityKeyframe(const PairSceneOptions& optio
   for (int y = 0; y < options.height; ++y) {
     for (int x = 0; x < options.width; ++x) {
       const Eigen::Vector3d direction = pose.Rotation() * view->camera.RayAtUnitDepth(x, y);
-      depth(x, y) = RayLength(pose.Translation(), direction);  // the ray has depth 1 along z
+      depth(x, y) = RayLength(pose.Translation(), direction);  // the ray has depth 1
       SetPixel(features, x, y, texture.At(pose.Translation() + depth(x, y) * direction));
     }
   }
@@ -174,11 +176,13 @@ std::shared_ptr<const Keyframe> MakeAffineSource(const PairSceneOptions& options
       double depth = 1.2;
       Eigen::Vector2d uv;
       for (int step = 0; step < 50; ++step) {
-        const auto point = WarpPoint(scene.TargetFromSource(), ray, depth);
+        const UnifiedCamera& camera = scene.view->camera;
+        const auto point = WarpPoint(scene.TargetFromSource(), ray, depth, camera);
         Matrix23d uv_by_x;
-        uv = *scene.view->camera.Project(point->x_in_target, &uv_by_x);
-        const double error = point->x_in_target.z() - maps.DepthAt(uv.x(), uv.y());
-        depth -= error / (point->x_by_depth.z() - maps.depth.tail<2>().dot(uv_by_x * point->x_by_depth));
+        uv = *camera.Project(point->x_in_target, &uv_by_x);
+        const double error = camera.Depth(point->x_in_target) - maps.DepthAt(uv.x(), uv.y());
+        const double slope = camera.DepthJacobian(point->x_in_target).dot(point->x_by_depth);
+        depth -= error / (slope - maps.depth.tail<2>().dot(uv_by_x * point->x_by_depth));
       }
       depths(x, y) = depth;
       SetPixel(features, x, y, maps.FeatureAt(uv.x(), uv.y()));
@@ -284,7 +288,7 @@ std::vector<Match> MakeTrueMatches(const PairScene& scene, int count, Random& ra
     const Eigen::Vector3d ray = scene.view->camera.RayAtUnitDepth(match.source.x(), match.source.y());
     const double depth =
         DepthOf(scene.samples->AverageDepth(sample), scene.samples->Bases(sample), scale, truth.source_code);
-    const auto point = WarpPoint(truth.target_from_source, ray, depth);
+    const auto point = WarpPoint(truth.target_from_source, ray, depth, scene.view->camera);
     if (!point) continue;
     match.target = *scene.view->camera.Project(point->x_in_target);
     match.weight = random.Uniform(0.5, 1.5);

@@ -16,12 +16,21 @@ struct PairSceneOptions {
   int height = 64;
   int levels = 4;
   int num_bases = 16;
-  double baseline = 0.12;    // the nearest wall is about 0.9 away
-  double rotation = 0.06;    // radians
-  double code_size = 0.5;    // of the true codes
-  bool whole_image = false;  // samples everywhere, instead of away from the border
+  double baseline = 0.12;     // the nearest wall is about 0.9 away
+  double rotation = 0.06;     // radians
+  double code_size = 0.5;     // of the true codes
+  double field_of_view = 65;  // degrees, horizontal
+  double alpha = 0;           // of the camera: 0 is a pinhole
+  bool whole_image = false;   // samples everywhere, instead of away from the border
   uint64_t seed = 1;
 };
+
+// A fisheye's: the same walls through a lens of 130°.
+inline PairSceneOptions Wide(PairSceneOptions options = {}) {
+  options.field_of_view = 130;
+  options.alpha = 0.6;
+  return options;
+}
 
 struct PairScene {
   std::shared_ptr<const View> view;

@@ -1,5 +1,6 @@
 // The warp of the paper's equations: a source pixel at its depth D(x) = s (D̄ + cᵀD̂), lifted, moved into
-// the target and projected, with derivatives. The plain version, one point at a time.
+// the target and projected, with derivatives. The plain version, one point at a time. Depth is the view's own
+// measure (UnifiedCamera::Depth): along z for a pinhole.
 #pragma once
 
 #include <cmath>
@@ -21,12 +22,12 @@ struct WarpedPoint {
 
 // Nothing where the depth is not positive or the point lies behind the target.
 inline std::optional<WarpedPoint> WarpPoint(const Rigid3& target_from_source, const Eigen::Vector3d& ray,
-                                            double depth) {
+                                            double depth, const UnifiedCamera& target) {
   if (!(depth > kMinDepth)) return std::nullopt;
   WarpedPoint point;
   point.x_by_depth = target_from_source.Rotation() * ray;
   point.x_in_target = depth * point.x_by_depth + target_from_source.Translation();
-  if (!(point.x_in_target.z() > kMinDepth)) return std::nullopt;
+  if (!target.IsBefore(point.x_in_target, kMinDepth)) return std::nullopt;
   point.x_by_pose << Eigen::Matrix3d::Identity(), -Hat(point.x_in_target);
   return point;
 }

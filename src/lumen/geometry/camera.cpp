@@ -1,5 +1,6 @@
 #include "lumen/geometry/camera.h"
 
+#include <Eigen/QR>
 #include <cmath>
 
 #include "lumen/base/error.h"
@@ -144,6 +145,14 @@ std::array<double, 10> KannalaBrandtPolynomial(const std::array<double, 4>& k) {
   return {0, 1, 0, k[0], 0, k[1], 0, k[2], 0, k[3]};
 }
 
+// Whether r grows all the way from the axis to θ: a fit may fall and rise again beyond what it was made for.
+bool GrowsUpTo(const std::array<double, 10>& polynomial, double theta) {
+  constexpr int kSteps = 24;
+  for (int i = 1; i <= kSteps; ++i)
+    if (!(EvaluateDerivative(polynomial, theta * i / kSteps) > 0)) return false;
+  return true;
+}
+
 }  // namespace
 
 std::optional<Eigen::Vector2d> KannalaBrandtCamera::Project(const Eigen::Vector3d& x,
@@ -154,7 +163,7 @@ std::optional<Eigen::Vector2d> KannalaBrandtCamera::Project(const Eigen::Vector3
   const auto polynomial = KannalaBrandtPolynomial(distortion);
   const double theta = std::atan2(rho, x.z());
   const double slope = EvaluateDerivative(polynomial, theta);
-  if (!(slope > 0)) return std::nullopt;
+  if (!GrowsUpTo(polynomial, theta)) return std::nullopt;
   if (rho < 1e-9 * std::abs(x.z())) {
     if (x.z() <= 0) return std::nullopt;  // straight behind: no direction
     return PinholeCamera(pinhole).Project(x, jacobian);
@@ -189,7 +198,8 @@ std::optional<Eigen::Vector3d> KannalaBrandtCamera::Unproject(const Eigen::Vecto
     if (std::abs(delta) < 1e-15) break;
   }
   const double slope = EvaluateDerivative(polynomial, theta);
-  if (!(std::abs(Evaluate(polynomial, theta) - r) < 1e-9) || !(slope > 0) || theta <= 0 || theta > M_PI) {
+  if (!(std::abs(Evaluate(polynomial, theta) - r) < 1e-9) || theta <= 0 || theta > M_PI ||
+      !GrowsUpTo(polynomial, theta)) {
     return std::nullopt;
   }
   const Eigen::Vector2d e = q / r;
@@ -300,7 +310,76 @@ OmniCamera OmniCamera::Scaled(double sx, double sy) const {
           affine};
 }
 
+// ---- unified
+
+Eigen::RowVector3d UnifiedCamera::DepthJacobian(const Eigen::Vector3d& x) const {
+  if (IsPinhole()) return Eigen::RowVector3d::UnitZ();
+  return (1 - alpha) * Eigen::RowVector3d::UnitZ() + alpha * x.transpose() / x.norm();
+}
+
+std::optional<Eigen::Vector2d> UnifiedCamera::Project(const Eigen::Vector3d& x, Matrix23d* jacobian) const {
+  if (!IsBefore(x, kMinDepth)) return std::nullopt;
+  const double inverse = 1.0 / Depth(x);
+  const Eigen::Vector2d p = x.head<2>() * inverse;
+  if (jacobian != nullptr) {
+    const Matrix23d plane_by_point =
+        inverse * (Matrix23d(Eigen::Matrix3d::Identity().topRows<2>()) - p * DepthJacobian(x));
+    *jacobian = Diagonal(fx, fy) * plane_by_point;
+  }
+  return Eigen::Vector2d(fx * p.x() + cx, fy * p.y() + cy);
+}
+
+bool UnifiedCamera::Sees(double u, double v) const {
+  const double x = (u - cx) / fx;
+  const double y = (v - cy) / fy;
+  return alpha <= 0.5 || (2 * alpha - 1) * (x * x + y * y) < 1;
+}
+
+// From (1 - α) z + α |ray| = 1.
+Eigen::RowVector2d UnifiedCamera::RayZJacobian(const Eigen::Vector3d& ray) const {
+  if (IsPinhole()) return Eigen::RowVector2d::Zero();
+  return -alpha / ((1 - alpha) * ray.norm() + alpha * ray.z()) * ray.head<2>().transpose();
+}
+
+std::optional<Eigen::Vector3d> UnifiedCamera::Unproject(const Eigen::Vector2d& uv,
+                                                        Matrix32d* jacobian) const {
+  if (!Sees(uv.x(), uv.y())) return std::nullopt;
+  const Eigen::Vector3d ray = RayAtUnitDepth(uv.x(), uv.y());
+  if (jacobian != nullptr) {
+    Matrix32d ray_by_plane;
+    ray_by_plane << Eigen::Matrix2d::Identity(), RayZJacobian(ray);
+    *jacobian = NormalizationJacobian(ray) * ray_by_plane * Diagonal(1.0 / fx, 1.0 / fy);
+  }
+  return ray.normalized();
+}
+
+UnifiedCamera UnifiedCamera::Scaled(double sx, double sy) const {
+  return {fx * sx, fy * sy, ScaleCentre(cx, sx), ScaleCentre(cy, sy), alpha};
+}
+
+KannalaBrandtCamera FitKannalaBrandt(const UnifiedCamera& camera) {
+  // Least squares of r(θ) - θ over θ³ … θ⁹, evenly over the angles.
+  constexpr int kAngles = 170;
+  Eigen::Matrix<double, kAngles, 4> powers;
+  Eigen::Matrix<double, kAngles, 1> radii;
+  const UnifiedCamera unit(1, 1, 0, 0, camera.alpha);
+  for (int i = 0; i < kAngles; ++i) {
+    const double theta = (i + 1) * 0.5 * M_PI / 180;
+    const double t2 = theta * theta;
+    powers.row(i) << theta * t2, theta * t2 * t2, theta * t2 * t2 * t2, theta * t2 * t2 * t2 * t2;
+    radii[i] = unit.Project({std::sin(theta), 0, std::cos(theta)})->x() - theta;
+  }
+  const Eigen::Vector4d k = powers.colPivHouseholderQr().solve(radii);
+  return {{camera.fx, camera.fy, camera.cx, camera.cy}, {k[0], k[1], k[2], k[3]}};
+}
+
 // ---- any of them
+
+Camera Camera::GuessFromFieldOfView(double horizontal_degrees, int width, int height) {
+  if (!IsFisheyeAngle(horizontal_degrees)) return FromFieldOfView(horizontal_degrees, width, height);
+  const double f = 0.5 * width / (0.5 * horizontal_degrees * M_PI / 180.0);
+  return {KannalaBrandtCamera{{f, f, 0.5 * (width - 1), 0.5 * (height - 1)}, {}}, width, height};
+}
 
 Camera Camera::FromFieldOfView(double horizontal_degrees, int width, int height) {
   LUMEN_CHECK(horizontal_degrees > 0 && horizontal_degrees < 180 && width > 0 && height > 0);
@@ -309,8 +388,14 @@ Camera Camera::FromFieldOfView(double horizontal_degrees, int width, int height)
 }
 
 std::string Camera::ModelName() const {
-  static constexpr const char* kNames[] = {"pinhole", "radtan", "kannala_brandt", "omni"};
+  static constexpr const char* kNames[] = {"pinhole", "radtan", "kannala_brandt", "omni", "unified"};
   return kNames[model_.index()];
+}
+
+std::optional<UnifiedCamera> Camera::AsUnified() const {
+  if (const auto* pinhole = std::get_if<PinholeCamera>(&model_)) return UnifiedCamera(*pinhole);
+  if (const auto* unified = std::get_if<UnifiedCamera>(&model_)) return *unified;
+  return std::nullopt;
 }
 
 std::optional<Eigen::Vector2d> Camera::Project(const Eigen::Vector3d& x, Matrix23d* jacobian) const {

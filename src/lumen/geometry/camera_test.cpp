@@ -23,6 +23,10 @@ Camera MakeCamera(const OmniCamera*) {
           1350, 1080};
 }
 
+Camera MakeCamera(const UnifiedCamera*) {
+  return {UnifiedCamera{36, 37, 41.5, 30.5, 0.62}, 80, 64};  // 140° from side to side
+}
+
 template <typename Model>
 class CameraRoundTrip : public testing::Test {
  protected:
@@ -33,7 +37,7 @@ class CameraRoundTrip : public testing::Test {
   }
 };
 
-using Models = testing::Types<PinholeCamera, RadTanCamera, KannalaBrandtCamera, OmniCamera>;
+using Models = testing::Types<PinholeCamera, RadTanCamera, KannalaBrandtCamera, OmniCamera, UnifiedCamera>;
 TYPED_TEST_SUITE(CameraRoundTrip, Models);
 
 TYPED_TEST(CameraRoundTrip, ProjectInvertsUnprojectAtAnyDepth) {
@@ -85,6 +89,68 @@ TYPED_TEST(CameraRoundTrip, ResizingKeepsTheRayOfAPoint) {
 TYPED_TEST(CameraRoundTrip, PointStraightBehindIsNotSeen) {
   EXPECT_FALSE(this->camera_.Project(Eigen::Vector3d(0, 0, -1)));
   EXPECT_FALSE(this->camera_.Project(Eigen::Vector3d(0, 0, 0)));
+}
+
+TEST(Unified, IsThePinholeAtZero) {
+  const PinholeCamera pinhole{50, 51, 40, 30};
+  const UnifiedCamera camera(pinhole);
+  for (const Eigen::Vector3d& x : {Eigen::Vector3d(0.3, -0.2, 1.5), Eigen::Vector3d(-2, 1, 0.7)}) {
+    Matrix23d a, b;
+    EXPECT_EQ(*pinhole.Project(x, &a), *camera.Project(x, &b));
+    EXPECT_LT((a - b).norm(), 1e-12 * a.norm());
+    EXPECT_EQ(camera.Depth(x), x.z());
+  }
+  EXPECT_FALSE(camera.Project({1, 0, -0.1}));
+  EXPECT_EQ(camera.RayAtUnitDepth(45, 35).z(), 1);
+}
+
+// Each α: rays have depth 1 and land where they came from; ζ and the ray's z have the derivatives they claim.
+TEST(Unified, DepthAndRaysBelongTogether) {
+  Random random(3);
+  for (const double alpha : {0.0, 0.2, 0.5, 0.62, 0.9}) {
+    const UnifiedCamera camera{30, 32, 39.5, 31.5, alpha};
+    for (int i = 0; i < 100; ++i) {
+      const Eigen::Vector2d uv(random.Uniform(20, 60), random.Uniform(20, 45));
+      const Eigen::Vector3d ray = camera.RayAtUnitDepth(uv.x(), uv.y());
+      EXPECT_NEAR(camera.Depth(ray), 1, 1e-12);
+      EXPECT_LT((*camera.Project(3 * ray) - uv).norm(), 1e-10);
+      const auto depth = [&](const Eigen::VectorXd& x) {
+        return Eigen::VectorXd::Constant(1, camera.Depth(Eigen::Vector3d(x)));
+      };
+      EXPECT_LT(RelativeError(camera.DepthJacobian(2 * ray), NumericJacobian(depth, 2 * ray)), 1e-7);
+      const auto z = [&](const Eigen::VectorXd& p) {
+        const double u = camera.fx * p[0] + camera.cx;
+        const double v = camera.fy * p[1] + camera.cy;
+        return Eigen::VectorXd::Constant(1, camera.RayAtUnitDepth(u, v).z());
+      };
+      const Eigen::VectorXd slope = NumericJacobian(z, ray.head<2>()).transpose();
+      EXPECT_LT((camera.RayZJacobian(ray).transpose() - slope).norm(), 1e-7);
+    }
+  }
+}
+
+TEST(Unified, PixelsPerAngleAreEvenForAFisheye) {
+  const UnifiedCamera camera{1, 1, 0, 0, 0.62};
+  const auto radius = [&](double degrees) {
+    const double t = degrees * M_PI / 180;
+    return camera.Project({std::sin(t), 0, std::cos(t)})->x();
+  };
+  for (double t = 1; t <= 80; t += 1) EXPECT_NEAR((radius(t) - radius(t - 1)) * 180 / M_PI, 1.0, 0.06) << t;
+}
+
+TEST(Unified, NothingBehindItsLimitIsSeen) {
+  for (const double alpha : {0.3, 0.62}) {
+    const UnifiedCamera camera{30, 30, 40, 32, alpha};
+    const double limit = std::acos(-camera.Reach());
+    const auto at = [&](double t) { return camera.Project({std::sin(t), 0, std::cos(t)}); };
+    EXPECT_TRUE(at(limit - 0.01));
+    EXPECT_FALSE(at(limit + 0.01));
+    double last = 0;  // farther off the axis is farther out in the picture
+    for (double t = 0.1; t < limit; t += 0.1) {
+      EXPECT_GT(at(t)->x() - camera.cx, last);
+      last = at(t)->x() - camera.cx;
+    }
+  }
 }
 
 TEST(Camera, RadTanRefusesPointsBeyondTheFold) {

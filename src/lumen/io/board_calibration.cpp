@@ -41,6 +41,10 @@ ModelNumbers NumbersOf(const OmniCamera& /*camera*/) {
   throw InputError("an omnidirectional camera cannot be written as OpenCV YAML");
 }
 
+ModelNumbers NumbersOf(const UnifiedCamera& /*camera*/) {
+  throw InputError("a unified camera cannot be written as OpenCV YAML");
+}
+
 }  // namespace
 
 Board ParseBoard(const std::string& text, double square_mm) {

@@ -92,6 +92,46 @@ INSTANTIATE_TEST_SUITE_P(
                       Camera::Model(RadTanCamera{{300, 302, 198, 161}, {-0.25, 0.06, 0.001, -0.001, 0}}),
                       Camera::Model(KannalaBrandtCamera{{300, 300, 200, 160}, {0.05, -0.02, 0, 0}})));
 
+// Wide lenses, held close to the board as one does with a scope.
+class KnownFisheye : public ::testing::TestWithParam<double> {};
+
+TEST_P(KnownFisheye, IsFoundAgainFromItsPicturesOfABoard) {
+  const double focal = kWidth / (GetParam() * M_PI / 180);
+  const Camera truth(KannalaBrandtCamera{{focal, focal * 1.002, 203, 157}, {-0.05, 0.01, -0.004, 0.0005}},
+                     kWidth, kHeight);
+  std::vector<BoardView> views;
+  int64_t index = 0;
+  for (const auto& [tx, ty, x, y, z] : std::vector<std::array<double, 5>>{{0, 0, 0, 0, 30},
+                                                                          {0.5, 0, -20, -14, 35},
+                                                                          {-0.5, 0.1, 22, -14, 35},
+                                                                          {0, 0.5, -22, 16, 35},
+                                                                          {0.1, -0.5, 22, 15, 35},
+                                                                          {0.35, 0.35, 0, 0, 28},
+                                                                          {-0.35, -0.3, 5, 5, 26},
+                                                                          {0.3, -0.4, -30, 8, 30},
+                                                                          {0, 0, -35, 0, 32},
+                                                                          {0.2, 0.1, 38, 2, 32},
+                                                                          {0, 0, 0, 24, 30},
+                                                                          {0, 0.2, 0, -26, 30}}) {
+    if (auto view = FindBoard(RenderBoard(truth, Place(tx, ty, x, y, z), index++), {7, 5, 10}))
+      views.push_back(std::move(*view));
+  }
+  ASSERT_GE(views.size(), 8U);
+  const auto fit = FitCamera(views, {7, 5, 10}, {.model = "auto", .width = kWidth, .height = kHeight});
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->camera.ModelName(), "kannala_brandt");
+  EXPECT_LT(fit->rms, 0.25);
+  for (const double degrees : {0.0, 15.0, 30.0, 45.0}) {
+    const double t = degrees * M_PI / 180;
+    const Eigen::Vector3d ray(0.8 * std::sin(t), 0.6 * std::sin(t), std::cos(t));
+    const auto expected = truth.Project(ray), got = fit->camera.Project(ray);
+    ASSERT_TRUE(expected && got);
+    EXPECT_LT((*expected - *got).norm(), 1.0) << degrees;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Degrees, KnownFisheye, ::testing::Values(110.0, 130.0, 150.0, 165.0));
+
 TEST(BoardCalibration, NoBoardIsFoundInAnEmptyPicture) {
   EXPECT_FALSE(FindBoard({0, 0, RgbImage(kWidth, kHeight, 3, 128)}, {7, 5, 10}));
 }

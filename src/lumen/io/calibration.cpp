@@ -87,7 +87,12 @@ Camera::Model ParseModel(const CameraTable& table) {
   if (model == "radtan") return RadTanCamera{pinhole, ToArray<5>(table.Numbers("distortion", 4, 5))};
   if (model == "kannala_brandt")
     return KannalaBrandtCamera{pinhole, ToArray<4>(table.Numbers("distortion", 4, 4))};
-  const auto nearest = NearestName(model, {"pinhole", "radtan", "kannala_brandt", "omni"});
+  if (model == "unified") {
+    const double alpha = table.Number("alpha");
+    if (!(alpha >= 0 && alpha < 1)) table.Fail("camera.alpha must be at least 0 and less than 1");
+    return UnifiedCamera{pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy, alpha};
+  }
+  const auto nearest = NearestName(model, {"pinhole", "radtan", "kannala_brandt", "omni", "unified"});
   table.Fail(StrCat("camera.model = \"", model, "\" is unknown",
                     nearest ? StrCat(" (did you mean \"", *nearest, "\"?)") : ""));
 }
@@ -117,12 +122,17 @@ std::string FormatModel(const OmniCamera& camera) {
                 "\naffine = ", FormatArray(camera.affine.data(), 3), "\n");
 }
 
+std::string FormatModel(const UnifiedCamera& camera) {
+  return StrCat(FormatPinhole({camera.fx, camera.fy, camera.cx, camera.cy}),
+                "alpha = ", FormatToml({camera.alpha}), "\n");
+}
+
 }  // namespace
 
 const std::vector<std::string>& CameraKeys() {
   static const std::vector<std::string> keys = {
-      "camera.model", "camera.width", "camera.height",     "camera.fx",         "camera.fy",
-      "camera.cx",    "camera.cy",    "camera.distortion", "camera.polynomial", "camera.affine"};
+      "camera.model", "camera.width",      "camera.height",     "camera.fx",     "camera.fy",   "camera.cx",
+      "camera.cy",    "camera.distortion", "camera.polynomial", "camera.affine", "camera.alpha"};
   return keys;
 }
 

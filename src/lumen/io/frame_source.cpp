@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lumen/base/error.h"
+#include "lumen/base/log.h"
 #include "lumen/base/text.h"
 #include "lumen/io/calibration.h"
 #include "lumen/io/image_file.h"
@@ -42,7 +43,7 @@ class SelectedSource : public FrameSource {
     if (!options.calibration.empty())
       info_.camera = LoadCalibration(options.calibration);
     else if (options.fov_degrees > 0)
-      info_.camera = Camera::FromFieldOfView(options.fov_degrees, info_.width, info_.height);
+      info_.camera = GuessCamera(options.fov_degrees, info_.width, info_.height);
     if (info_.camera && (info_.camera->Width() != info_.width || info_.camera->Height() != info_.height)) {
       throw InputError(options.calibration,
                        StrCat("is for ", info_.camera->Width(), "x", info_.camera->Height(),
@@ -91,6 +92,17 @@ class SelectedSource : public FrameSource {
 };
 
 }  // namespace
+
+Camera GuessCamera(double fov_degrees, int width, int height) {
+  constexpr double kWidest = 170;
+  if (!(fov_degrees > 0 && fov_degrees <= kWidest))
+    throw InputError(
+        StrCat("--fov ", fov_degrees, ": a field of view is more than 0 and at most ", kWidest, " degrees"));
+  if (Camera::IsFisheyeAngle(fov_degrees))
+    LogInfo("--fov ", fov_degrees,
+            ": more than a pinhole shows, so an equidistant fisheye is assumed; a calibration is better");
+  return Camera::GuessFromFieldOfView(fov_degrees, width, height);
+}
 
 std::unique_ptr<FrameSource> OpenInput(const fs::path& input, const InputOptions& options) {
   LUMEN_CHECK(options.stride >= 1 && options.start >= 0);

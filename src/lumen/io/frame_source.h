@@ -60,6 +60,10 @@ struct InputOptions {
 // Throws InputError with what is wrong. A source without any calibration is fine here; see RequireCamera.
 std::unique_ptr<FrameSource> OpenInput(const std::filesystem::path& input, const InputOptions& options);
 
+// A guess from the horizontal field of view: a pinhole up to 100°, an equidistant fisheye up to 170°, which
+// is said. Throws InputError beyond that.
+Camera GuessCamera(double fov_degrees, int width, int height);
+
 // The source's camera, or an InputError that says what the user can do.
 Camera RequireCamera(const FrameSource& source, const std::filesystem::path& input);
 

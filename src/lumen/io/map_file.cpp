@@ -14,7 +14,7 @@ namespace lumen {
 
 namespace {
 
-constexpr int64_t kFormat = 2;  // 1 had all pictures as single precision, and no retired keyframes
+constexpr int64_t kFormat = 3;  // 2 had pinholes alone; 1 all pictures as single precision, none retired
 constexpr int64_t kOldestFormat = 1;
 constexpr hsize_t kMaxKeyframes = 100000;
 
@@ -144,6 +144,7 @@ class MapReader {
     }
     return values;
   }
+  size_t Count(const std::string& name) const { return Read<double>(name, H5T_NATIVE_DOUBLE).size(); }
   bool Has(const std::string& name) const { return H5Lexists(file_.Id(), name.c_str(), H5P_DEFAULT) > 0; }
   std::vector<int64_t> Integers(const std::string& name) const {
     return Read<int64_t>(name, H5T_NATIVE_INT64);
@@ -281,9 +282,12 @@ std::vector<int64_t> ReadIds(const MapReader& reader) {
 }
 
 std::shared_ptr<const View> ReadView(const MapReader& reader) {
-  const std::vector<double> camera = reader.Doubles("camera", 4);
+  const bool old = reader.Count("camera") == 4;  // a pinhole
+  const std::vector<double> camera = reader.Doubles("camera", old ? 4 : 5);
   auto view = std::make_shared<View>();
-  view->camera = {camera[0], camera[1], camera[2], camera[3]};
+  view->camera = {camera[0], camera[1], camera[2], camera[3], old ? 0 : camera[4]};
+  if (!(view->camera.fx > 0 && view->camera.fy > 0 && view->camera.alpha >= 0 && view->camera.alpha < 1))
+    reader.Refuse("its camera makes no sense");
   view->mask = reader.Picture<uint8_t>("mask", H5T_NATIVE_UINT8);
   view->eroded_mask = reader.Picture<uint8_t>("eroded_mask", H5T_NATIVE_UINT8);
   if (!SameSize(view->mask, view->eroded_mask)) reader.Refuse("its masks differ in size");
@@ -321,7 +325,8 @@ size_t WriteMap(const StoredMap& stored, MapWriter& writer) {
   for (const auto& [id, entry] : stored.map.keyframes) {
     const View& view = *entry.keyframe->frame->view;
     if (std::exchange(first, false)) {
-      writer.Doubles("camera", {view.camera.fx, view.camera.fy, view.camera.cx, view.camera.cy});
+      const UnifiedCamera& camera = view.camera;
+      writer.Doubles("camera", {camera.fx, camera.fy, camera.cx, camera.cy, camera.alpha});
       writer.Bytes("mask", view.mask);
       writer.Bytes("eroded_mask", view.eroded_mask);
     }

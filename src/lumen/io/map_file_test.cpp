@@ -18,9 +18,10 @@ Image<float> RandomImage(int channels, double low, Random& random) {
   return image;
 }
 
-StoredMap MakeStoredMap() {
+StoredMap MakeStoredMap(double alpha = 0) {
   Random random(5);
-  auto view = std::make_shared<View>(View{{50, 51, 39.5, 31.5}, Mask(80, 64, 1, 255), Mask(80, 64, 1, 255)});
+  auto view =
+      std::make_shared<View>(View{{50, 51, 39.5, 31.5, alpha}, Mask(80, 64, 1, 255), Mask(80, 64, 1, 255)});
   StoredMap stored;
   stored.model_hash = "abc";
   for (KeyframeId id = 3; id < 6; ++id) {
@@ -44,6 +45,17 @@ StoredMap MakeStoredMap() {
   }
   stored.map.edges = {{3, 4, EdgeKind::kTemporal}, {4, 5, EdgeKind::kGlobalLoop}};
   return stored;
+}
+
+TEST(MapFile, KeepsTheLens) {
+  const TemporaryFolder folder;
+  const StoredMap stored = MakeStoredMap(0.6);
+  SaveMap(folder.Path() / "map.h5", stored);
+  const auto camera_of = [](const StoredMap& map) {
+    return map.map.keyframes.begin()->second.keyframe->frame->view->camera;
+  };
+  EXPECT_EQ(camera_of(LoadMap(folder.Path() / "map.h5")), camera_of(stored));
+  EXPECT_EQ(camera_of(stored).alpha, 0.6);
 }
 
 TEST(MapFile, KeepsTheMap) {

@@ -94,9 +94,8 @@ CameraFit FitRadTan(const Points3& objects, const Points2& measured, const cv::S
   return fit;
 }
 
-CameraFit FitKannalaBrandt(const Points3& objects, const Points2& measured, const cv::Size& size) {
-  // Without a guess of the focal length its fit often runs away.
-  const double focal = size.width / 2.0;
+CameraFit FitKannalaBrandt(const Points3& objects, const Points2& measured, const cv::Size& size,
+                           double focal) {
   cv::Mat k = (cv::Mat_<double>(3, 3) << focal, 0, (size.width - 1) / 2.0, 0, focal, (size.height - 1) / 2.0,
                0, 0, 1);
   cv::Mat d = cv::Mat::zeros(4, 1, CV_64F);
@@ -115,6 +114,24 @@ CameraFit FitKannalaBrandt(const Points3& objects, const Points2& measured, cons
   fit.max_tilt_degrees = LargestTilt(rotations);
   AddResiduals(predicted, measured, fit);
   return fit;
+}
+
+// Without a guess of the focal length the fit often runs away, and a guess that is far off ends in an
+// exception or in a camera that does not explain the corners: several are tried, from narrow to a fisheye
+// that shows half of the world.
+CameraFit FitKannalaBrandt(const Points3& objects, const Points2& measured, const cv::Size& size) {
+  std::optional<CameraFit> best;
+  std::string why;
+  for (const double radians : {2.0, 2.6, 1.4, 3.0, 0.9}) {  // that the picture is wide
+    try {
+      CameraFit fit = FitKannalaBrandt(objects, measured, size, size.width / radians);
+      if (IsSensible(fit) && (!best || fit.rms < best->rms)) best = std::move(fit);
+    } catch (const cv::Exception& error) {
+      why = error.what();
+    }
+  }
+  if (!best) throw cv::Exception(cv::Error::StsNoConv, why, __func__, __FILE__, __LINE__);
+  return *best;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumen/base/log.h"
+#include "lumen/base/text.h"
 #include "lumen/image/mask.h"
 
 namespace lumen {
@@ -10,37 +12,26 @@ namespace lumen {
 namespace {
 
 constexpr double kSquare = 1e-3;
+constexpr double kNarrow = 42, kWide = 57;  // degrees off the axis: a pinhole up to here, even from there on
+constexpr double kEvenAlpha = 0.62;         // pixels per angle are even within 6 % up to 80°
+constexpr double kLeastContent = 0.02;      // share of the picture
+constexpr double kMostLost = 0.25;          // share of the content that may lie beyond the view
+constexpr double kMostUnseen = 0.05;        // share of the content that may have no direction at all
+constexpr double kWorthALine = 0.02;
 
-bool HasSquarePixels(const PinholeCamera& camera) { return std::abs(camera.fx / camera.fy - 1) < kSquare; }
+double Degrees(double radians) { return radians * 180 / M_PI; }
 
-bool IsAlreadyRight(const Camera& source, const RectifierOptions& options) {
-  const PinholeCamera* pinhole = source.AsPinhole();
-  if (pinhole == nullptr || !HasSquarePixels(*pinhole)) return false;
-  const double shape = static_cast<double>(source.Width()) / source.Height();
-  return std::abs(shape / (static_cast<double>(options.width) / options.height) - 1) < kSquare;
-}
+bool HasSquarePixels(const UnifiedCamera& camera) { return std::abs(camera.fx / camera.fy - 1) < kSquare; }
 
-// Extent of the content on the plane z = 1, [left, right] × [top, bottom], including the pixels' own half
-// width.
-struct PlaneBox {
-  double left = 1e9, right = -1e9, top = 1e9, bottom = -1e9;
+// What the content sees: its directions, at the borders of its pixels, coarsely inside and at all its edges.
+struct Directions {
+  std::vector<Eigen::Vector3d> within;  // unit vectors, up to the largest angle that is shown
+  double half_angle = 0;                // degrees, of those
+  double unseen = 0, beyond = 0;  // share of the content without direction, and of that with too large a one
 };
 
-PlaneBox FindPlaneBox(const Camera& source, const Mask& content, double max_half_angle_degrees) {
-  PlaneBox box;
-  const double limit = std::tan(max_half_angle_degrees * M_PI / 180);
-  const auto add = [&](double u, double v) {
-    const auto direction = source.Unproject({u, v});
-    if (!direction || direction->z() <= 0) return;
-    const Eigen::Vector2d p = direction->head<2>() / direction->z();
-    if (p.norm() > limit) return;
-    box.left = std::min(box.left, p.x());
-    box.right = std::max(box.right, p.x());
-    box.top = std::min(box.top, p.y());
-    box.bottom = std::max(box.bottom, p.y());
-  };
-  // The ends of each row and column bound the region; a coarse grid inside catches what the limit cuts.
-  const int step = std::max(1, content.Width() / 400);
+template <typename Visit>
+void ForEachEdgePixel(const Mask& content, const Visit& visit) {
   for (int y = 0; y < content.Height(); ++y) {
     const uint8_t* row = content.Row(y);
     for (int x = 0; x < content.Width(); ++x) {
@@ -48,12 +39,94 @@ PlaneBox FindPlaneBox(const Camera& source, const Mask& content, double max_half
       const bool edge = x == 0 || y == 0 || x == content.Width() - 1 || y == content.Height() - 1 ||
                         row[x - 1] == 0 || row[x + 1] == 0 || content(x, y - 1) == 0 ||
                         content(x, y + 1) == 0;
-      if (!edge && (x % step != 0 || y % step != 0)) continue;
-      add(x - 0.5, y - 0.5);
-      add(x + 0.5, y + 0.5);
+      if (edge) visit(x, y);
     }
   }
+}
+
+Directions FindDirections(const Camera& source, const Mask& content, double max_half_angle_degrees) {
+  Directions directions;
+  const double least_forward = std::cos(max_half_angle_degrees * M_PI / 180);
+  double forward = 1;
+  const auto add = [&](double u, double v) {
+    const auto direction = source.Unproject({u, v});
+    if (!direction || direction->z() < least_forward) return;
+    directions.within.push_back(*direction);
+    forward = std::min(forward, direction->z());
+  };
+  // The edge bounds the region; a coarse grid inside catches what the limit cuts.
+  ForEachEdgePixel(content, [&](int x, int y) {
+    add(x - 0.5, y - 0.5);
+    add(x + 0.5, y + 0.5);
+  });
+  const int step = std::max(1, content.Width() / 400);
+  int64_t seen = 0, unseen = 0, beyond = 0;
+  for (int y = step / 2; y < content.Height(); y += step) {
+    for (int x = step / 2; x < content.Width(); x += step) {
+      if (content(x, y) == 0) continue;
+      ++seen;
+      const auto direction = source.Unproject({x, y});
+      unseen += direction ? 0 : 1;
+      beyond += direction && direction->z() < least_forward ? 1 : 0;
+      add(x, y);
+    }
+  }
+  directions.half_angle = Degrees(std::acos(std::clamp(forward, -1.0, 1.0)));
+  directions.unseen = seen > 0 ? static_cast<double>(unseen) / static_cast<double>(seen) : 0;
+  directions.beyond = seen > 0 ? static_cast<double>(beyond) / static_cast<double>(seen) : 0;
+  return directions;
+}
+
+std::string Percent(double share) { return StrCat(static_cast<int>(std::lround(100 * share)), " %"); }
+
+void CheckDirections(const Directions& directions, const Mask& content, double max_half_angle_degrees) {
+  const double share = static_cast<double>(CountMask(content)) / static_cast<double>(content.Size());
+  if (share == 0) throw InputError("the mask leaves no part of the image");
+  if (share < kLeastContent)
+    throw InputError(StrCat("the mask shows only ", FormatDouble(std::round(1000 * share) / 10),
+                            " % of the picture: too little to find a way by"));
+  if (directions.unseen > kMostUnseen)
+    throw InputError(StrCat("the calibration has no direction for ", Percent(directions.unseen),
+                            " of what the mask shows: its polynomial does not grow that far out (a wrong "
+                            "calibration, or give a mask that ends before)"));
+  if (directions.beyond > kMostLost)
+    throw InputError(StrCat("by the calibration ", Percent(directions.beyond),
+                            " of what the mask shows lies more than ", max_half_angle_degrees,
+                            "° off the lens's axis, and a view holds no more: wrong calibration, or give a "
+                            "mask that ends there"));
+  if (directions.within.empty()) throw InputError("the mask leaves no part of the image");
+  if (directions.unseen + directions.beyond > kWorthALine)
+    LogWarning(Percent(directions.unseen + directions.beyond), " of the picture lies more than ",
+               max_half_angle_degrees, "° off the lens's axis, or has no direction, and is left out");
+}
+
+// Extent of directions on the camera's plane of f = 1: [left, right] × [top, bottom].
+struct PlaneBox {
+  double left = 1e9, right = -1e9, top = 1e9, bottom = -1e9;
+};
+
+PlaneBox FindPlaneBox(const std::vector<Eigen::Vector3d>& directions, double alpha) {
+  const UnifiedCamera camera(1, 1, 0, 0, alpha);
+  PlaneBox box;
+  for (const Eigen::Vector3d& direction : directions) {
+    const auto p = camera.Project(direction);
+    if (!p) continue;
+    box.left = std::min(box.left, p->x());
+    box.right = std::max(box.right, p->x());
+    box.top = std::min(box.top, p->y());
+    box.bottom = std::max(box.bottom, p->y());
+  }
   return box;
+}
+
+// A narrow pinhole, or a view that was chosen already, of the right shape.
+bool IsAlreadyRight(const Camera& source, double half_angle, const RectifierOptions& options) {
+  const auto unified = source.AsUnified();
+  if (!unified || !HasSquarePixels(*unified)) return false;
+  if (unified->IsPinhole() && half_angle > kNarrow) return false;
+  if (options.alpha >= 0 && options.alpha != unified->alpha) return false;
+  const double shape = static_cast<double>(source.Width()) / source.Height();
+  return std::abs(shape / (static_cast<double>(options.width) / options.height) - 1) < kSquare;
 }
 
 }  // namespace
@@ -65,24 +138,38 @@ void RectifierOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 32, .max = 4096, .unit = "px", .help = "of the view everything works on"});
   visitor.Field("max_half_angle_degrees", max_half_angle_degrees,
                 {.min = 10, .max = 85, .unit = "°", .help = "how much of a wide lens the view may show"});
+  visitor.Field("alpha", alpha,
+                {.min = -1,
+                 .max = 0.9,
+                 .help = "how the view bends: 0 a pinhole, 0.62 even pixels per angle, -1 by the lens"});
+}
+
+double AlphaForHalfAngle(double degrees) {
+  return kEvenAlpha * std::clamp((degrees - kNarrow) / (kWide - kNarrow), 0.0, 1.0);
 }
 
 Camera MakeTargetCamera(const Camera& source, const Mask& content, const RectifierOptions& options) {
-  if (IsAlreadyRight(source, options)) return source.Resized(options.width, options.height);
-  const PlaneBox box = FindPlaneBox(source, content, options.max_half_angle_degrees);
+  const Directions directions = FindDirections(source, content, options.max_half_angle_degrees);
+  CheckDirections(directions, content, options.max_half_angle_degrees);
+  if (IsAlreadyRight(source, directions.half_angle, options))
+    return source.Resized(options.width, options.height);
+  const double alpha = options.alpha >= 0 ? options.alpha : AlphaForHalfAngle(directions.half_angle);
+  const PlaneBox box = FindPlaneBox(directions.within, alpha);
   if (!(box.right > box.left) || !(box.bottom > box.top))
     throw InputError("the mask leaves no part of the image");
   const double f = std::min(options.width / (box.right - box.left), options.height / (box.bottom - box.top));
   // The content's centre sits in the middle of the view.
   const double cx = 0.5 * (options.width - 1) - f * 0.5 * (box.left + box.right);
   const double cy = 0.5 * (options.height - 1) - f * 0.5 * (box.top + box.bottom);
-  return {PinholeCamera{f, f, cx, cy}, options.width, options.height};
+  if (alpha == 0) return {PinholeCamera{f, f, cx, cy}, options.width, options.height};
+  return {UnifiedCamera{f, f, cx, cy, alpha}, options.width, options.height};
 }
 
 Rectifier::Rectifier(const Camera& source, const Mask& content, const RectifierOptions& options)
-    : source_(source), target_(MakeTargetCamera(source, content, options)) {
+    : source_(source),
+      target_(MakeTargetCamera(source, content, options)),
+      least_forward_(std::cos(options.max_half_angle_degrees * M_PI / 180)) {
   LUMEN_CHECK(SameSize(source, content));
-  if (CountMask(content) == 0) throw InputError("the mask leaves no part of the image");
   identity_ = target_ == source_;
   BuildMap(content);
   ComputeTargetMask(content);
@@ -90,8 +177,11 @@ Rectifier::Rectifier(const Camera& source, const Mask& content, const RectifierO
 
 void Rectifier::BuildMap(const Mask& content) {
   // How many source pixels one target pixel covers, at the middle of the view.
-  const PinholeCamera& target = *target_.AsPinhole();
-  const auto at = [&](double u, double v) { return source_.Project(target.RayAtUnitDepth(u, v)); };
+  const auto at = [&](double u, double v) -> std::optional<Eigen::Vector2d> {
+    const auto direction = target_.Unproject({u, v});
+    if (!direction || direction->z() < least_forward_) return std::nullopt;
+    return source_.Project(*direction);
+  };
   const double mid_u = 0.5 * target_.Width();
   const double mid_v = 0.5 * target_.Height();
   const auto here = at(mid_u, mid_v);

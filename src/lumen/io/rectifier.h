@@ -1,6 +1,7 @@
-// Brings frames of any camera to the view the rest of Lumen works on: an undistorted pinhole with
-// square pixels, 5:4, around the mask's content. The map is computed once; each frame is then resampled
-// with an area filter, in two steps (whole boxes of source pixels, then a few bilinear samples of those).
+// Brings frames of any camera to the view the rest of Lumen works on: a unified camera with square pixels,
+// 5:4, around the mask's content; a pinhole where the content is narrow, even pixels per angle where it is
+// wide. The map is computed once; each frame is then resampled with an area filter, in two steps (whole boxes
+// of source pixels, then a few bilinear samples of those).
 #pragma once
 
 #include "lumen/base/config.h"
@@ -12,14 +13,16 @@ namespace lumen {
 struct RectifierOptions {
   int width = 160;
   int height = 128;
-  double max_half_angle_degrees = 65;  // a pinhole cannot show more of a wide lens
+  double max_half_angle_degrees = 85;  // off the lens's axis: what lies beyond is cut off
+  double alpha = -1;                   // of the view's camera; -1: by how wide the content is
 
   void Describe(ConfigVisitor& visitor);
 };
 
 class Rectifier {
  public:
-  // `content` is of the source's size. Throws InputError if it is empty.
+  // `content` is of the source's size. Throws InputError if it is empty, shows next to nothing, or holds too
+  // much that no view can show.
   Rectifier(const Camera& source, const Mask& content, const RectifierOptions& options = {});
 
   const Camera& TargetCamera() const { return target_; }
@@ -38,6 +41,7 @@ class Rectifier {
 
   Camera source_;
   Camera target_;
+  double least_forward_;  // cosine of the largest angle off the axis that is shown
   Mask target_mask_;
   bool identity_ = false;
   int box_ = 1;                       // side of a box of source pixels
@@ -46,8 +50,11 @@ class Rectifier {
   std::vector<Sample> samples_;  // per target pixel, per_side_² of them; x < 0: the lens does not see it
 };
 
-// The smallest 5:4 (width : height) pinhole view with square pixels that holds the content; the source
-// itself, resized, where it already is one.
+// The smallest 5:4 (width : height) view with square pixels that holds the content; the source itself,
+// resized, where it already is one.
 Camera MakeTargetCamera(const Camera& source, const Mask& content, const RectifierOptions& options);
+
+// The view's α for content that reaches so far off the axis.
+double AlphaForHalfAngle(double degrees);
 
 }  // namespace lumen

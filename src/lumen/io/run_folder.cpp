@@ -93,9 +93,13 @@ std::string TextOr(const Json& object, const char* key) {
 
 std::optional<Camera> ParseCameraJson(const Json& json) {
   const auto number = [&](const char* key) { return json.At(key).AsDouble(); };
-  return Camera(PinholeCamera{number("fx"), number("fy"), number("cx"), number("cy")},
-                static_cast<int>(json.At("width").AsInteger()),
-                static_cast<int>(json.At("height").AsInteger()));
+  const PinholeCamera pinhole{number("fx"), number("fy"), number("cx"), number("cy")};
+  const auto width = static_cast<int>(json.At("width").AsInteger());
+  const auto height = static_cast<int>(json.At("height").AsInteger());
+  if (json.Find("alpha") == nullptr) return Camera(pinhole, width, height);
+  const double alpha = number("alpha");
+  if (!(alpha >= 0 && alpha < 1)) throw InputError("the camera's alpha must be at least 0 and less than 1");
+  return Camera(UnifiedCamera{pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy, alpha}, width, height);
 }
 
 void ReadSummary(const fs::path& path, RunFolder& run) {
@@ -185,15 +189,17 @@ std::vector<RunDepthFile> ListDepthFiles(const fs::path& folder) {
 }
 
 Json CameraToJson(const Camera& camera) {
-  const PinholeCamera* pinhole = camera.AsPinhole();
-  LUMEN_CHECK(pinhole != nullptr, "depth maps are of an undistorted view");
+  const auto unified = camera.AsUnified();
+  LUMEN_CHECK(unified, "depth maps are of a view");
   Json json = Json::MakeObject();
   json["width"] = camera.Width();
   json["height"] = camera.Height();
-  json["fx"] = pinhole->fx;
-  json["fy"] = pinhole->fy;
-  json["cx"] = pinhole->cx;
-  json["cy"] = pinhole->cy;
+  json["model"] = camera.ModelName();
+  json["fx"] = unified->fx;
+  json["fy"] = unified->fy;
+  json["cx"] = unified->cx;
+  json["cy"] = unified->cy;
+  if (!unified->IsPinhole()) json["alpha"] = unified->alpha;
   return json;
 }
 

@@ -2,7 +2,8 @@
 // moment, so the reader takes what is whole: a last line without its end is dropped, a summary that is not
 // there yet only leaves its fields empty.
 //   frames.tum       every placed frame             keyframes.tum   every keyframe
-//   depth/000042.png 16 bit, of keyframe 42; value / depth_scale = depth in the map's units, 0 = unknown
+//   depth/000042.png 16 bit, of keyframe 42; value / depth_scale = depth along z in the map's units,
+//                    0 = unknown
 //   events.jsonl     one line a frame, one for each loop found or taken back, and for a keyframe that was
 //                    mapped later than its line could wait
 //   summary.json     counts, times, versions        config.toml     the resolved parameters
@@ -38,12 +39,13 @@ inline constexpr const char* kSurface = "surface.ply";  // the keyframes' depth 
 // Keys of summary.json that the reader knows; writers may add any others.
 namespace run_key {
 inline constexpr const char* kDepthScale = "depth_scale";  // number, from the first second on
-inline constexpr const char* kCamera = "camera";           // of the depth maps: width, height, fx, fy, cx, cy
-inline constexpr const char* kVersion = "version";         // "0.1.0"
-inline constexpr const char* kCommit = "commit";           // short hash
-inline constexpr const char* kFinished = "finished";       // true once the run came to its end
-inline constexpr const char* kFailed = "failed";           // why it did not; absent if nothing failed
-inline constexpr const char* kInput = "input";             // what it was made from
+inline constexpr const char* kCamera = "camera";      // of the depth maps: width, height, fx, fy, cx, cy, and
+                                                      // alpha where it is not a pinhole
+inline constexpr const char* kVersion = "version";    // "0.1.0"
+inline constexpr const char* kCommit = "commit";      // short hash
+inline constexpr const char* kFinished = "finished";  // true once the run came to its end
+inline constexpr const char* kFailed = "failed";      // why it did not; absent if nothing failed
+inline constexpr const char* kInput = "input";        // what it was made from
 inline constexpr const char* kInputOptions = "input_options";
 }  // namespace run_key
 
@@ -102,7 +104,7 @@ DepthImage LoadScaledDepth(const std::filesystem::path& path, double depth_scale
 // Files of a folder that are named by a frame number ("000042.png"), in its order; others are ignored.
 std::vector<RunDepthFile> ListDepthFiles(const std::filesystem::path& folder);
 
-Json CameraToJson(const Camera& camera);  // a pinhole, as summary.json holds it
+Json CameraToJson(const Camera& camera);  // of a view, as summary.json holds it
 
 // How the input was read, so that it can be read again: what differs from the defaults.
 Json InputOptionsToJson(const InputOptions& options);

@@ -6,6 +6,7 @@
 
 #include "lumen/image/resize.h"
 #include "lumen/io/image_file.h"
+#include "lumen/scene/frame.h"
 
 namespace lumen {
 
@@ -21,11 +22,12 @@ int64_t FrameAt(const std::map<double, int64_t>& frame_at, double time) {
   return next != frame_at.end() && next->first <= time + kSameTime ? next->second : -1;
 }
 
-void AddCloud(const KeyframePixels& pixels, const Rigid3& world_from_camera, const PinholeCamera& camera,
+void AddCloud(const KeyframePixels& pixels, const Rigid3& world_from_camera, const UnifiedCamera& camera,
               int stride, TriangleMesh& cloud) {
+  const DepthImage depths = ViewDepthOfZ(pixels.depth, camera);
   for (int y = stride / 2; y < pixels.depth.Height(); y += stride) {
     for (int x = stride / 2; x < pixels.depth.Width(); x += stride) {
-      const float depth = pixels.depth(x, y);
+      const float depth = depths(x, y);
       if (!(depth > 0)) continue;
       const Eigen::Vector3d in_camera = depth * camera.RayAtUnitDepth(x, y);
       cloud.vertices.emplace_back((world_from_camera * in_camera).cast<float>());
@@ -80,7 +82,7 @@ TriangleMesh MakeRunCloud(const RunFolder& run, size_t most_points) {
     if (keyframe.depth.empty()) continue;
     const KeyframePixels pixels = LoadKeyframePixels(keyframe, *run.depth_scale);
     const Camera camera = run.depth_camera->Resized(pixels.depth.Width(), pixels.depth.Height());
-    AddCloud(pixels, keyframe.world_from_camera, *camera.AsPinhole(), stride, cloud);
+    AddCloud(pixels, keyframe.world_from_camera, *camera.AsUnified(), stride, cloud);
   }
   return cloud;
 }

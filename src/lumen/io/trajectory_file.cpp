@@ -161,13 +161,19 @@ void SaveTrajectoryKitti(const std::filesystem::path& path, const Trajectory& tr
 
 void SaveTrajectoryColmap(const std::filesystem::path& folder, const Trajectory& trajectory,
                           const Camera& camera) {
-  const PinholeCamera* pinhole = camera.AsPinhole();
-  LUMEN_CHECK(pinhole != nullptr, "a COLMAP export is of the undistorted view");
+  const auto unified = camera.AsUnified();
+  LUMEN_CHECK(unified, "a COLMAP export is of the view");
   MakeDirectories(folder);
-  WriteFileAtomically(folder / "cameras.txt",
-                      StrCat("1 PINHOLE ", camera.Width(), " ", camera.Height(), " ",
-                             FormatDouble(pinhole->fx), " ", FormatDouble(pinhole->fy), " ",
-                             FormatDouble(pinhole->cx + 0.5), " ", FormatDouble(pinhole->cy + 0.5), "\n"));
+  // COLMAP has no unified camera; its fisheye fits one to a thousandth of a pixel.
+  std::string described = StrCat("1 ", unified->IsPinhole() ? "PINHOLE " : "OPENCV_FISHEYE ", camera.Width(),
+                                 " ", camera.Height());
+  std::vector<double> numbers = {unified->fx, unified->fy, unified->cx + 0.5, unified->cy + 0.5};
+  if (!unified->IsPinhole()) {
+    const auto distortion = FitKannalaBrandt(*unified).distortion;
+    numbers.insert(numbers.end(), distortion.begin(), distortion.end());
+  }
+  for (const double number : numbers) described += StrCat(" ", FormatDouble(number));
+  WriteFileAtomically(folder / "cameras.txt", described + "\n");
   std::string text;
   for (size_t i = 0; i < trajectory.size(); ++i) {
     const Rigid3 camera_from_world = trajectory[i].world_from_camera.Inverse();

@@ -61,8 +61,8 @@ MatchAgreement CompareWithMatches(const LoopSide& query, const LoopSide& referen
                                   double pixels) {
   const Rigid3 reference_from_query =
       reference.state.world_from_camera.Inverse() * query.state.world_from_camera;
-  const PinholeCamera& from = query.GetKeyframe().frame->view->camera;
-  const PinholeCamera& to = reference.GetKeyframe().frame->view->camera;
+  const UnifiedCamera& from = query.GetKeyframe().frame->view->camera;
+  const UnifiedCamera& to = reference.GetKeyframe().frame->view->camera;
   const auto depth_at = [](const LoopSide& side, const Eigen::Vector2i& uv) {
     return side.GetKeyframe().depth.DepthAt(uv.x(), uv.y(), side.state.log_scale, side.state.code);
   };
@@ -76,7 +76,7 @@ MatchAgreement CompareWithMatches(const LoopSide& query, const LoopSide& referen
     const Eigen::Vector3d point =
         reference_from_query * Eigen::Vector3d(d * from.RayAtUnitDepth(match.source.x(), match.source.y()));
     const auto pixel = to.Project(point);
-    if (pixel && (*pixel - match.target).norm() < pixels) ratios.push_back(std::log(point.z() / other));
+    if (pixel && (*pixel - match.target).norm() < pixels) ratios.push_back(std::log(to.Depth(point) / other));
   }
   MatchAgreement agreement;
   if (ratios.empty()) return agreement;

@@ -6,9 +6,10 @@
 
 namespace lumen {
 
-NetworkSpec MakeDepthSpec(int bases) {
+NetworkSpec MakeDepthSpec(int bases, bool knows_lens) {
   NetworkSpec spec;
   spec.name = "depth";
+  spec.input_channels = knows_lens ? 4 : 3;
   spec.heads = {{"average", {64, 64, 1}, Activation::kAbs}, {"bases", {128, 128, bases}, Activation::kTanh}};
   return spec;
 }

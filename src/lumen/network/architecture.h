@@ -42,7 +42,7 @@ struct HeadSpec {
 struct NetworkSpec {
   std::string name;
   int input_width = 160, input_height = 128;  // multiples of 2^(number of down stages)
-  int input_channels = 3;
+  int input_channels = 3;  // red, green, blue; a fourth is the angle off the lens's axis (LensView)
   std::vector<int> widths = {8, 16, 32, 64, 128};  // of the down stages
   int bottleneck = 128;
   int group_size = 4;  // channels per group of the norms
@@ -53,8 +53,8 @@ struct NetworkSpec {
   int OutputChannels(int head) const { return heads[static_cast<size_t>(head)].widths.back(); }
 };
 
-// Average depth (absolute value) and bases (tanh).
-NetworkSpec MakeDepthSpec(int bases = 16);
+// Average depth (absolute value) and bases (tanh). Models of before lenses were told take the picture alone.
+NetworkSpec MakeDepthSpec(int bases = 16, bool knows_lens = true);
 // Feature map and descriptors (tanh).
 NetworkSpec MakeFeatureSpec(int channels = 16);
 

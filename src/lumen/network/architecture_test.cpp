@@ -10,7 +10,7 @@ namespace lumen {
 namespace {
 
 TEST(Architecture, ParameterCountsAreThePapers) {
-  EXPECT_EQ(CountParameters(MakeDepthSpec()), 1'831'365);
+  EXPECT_EQ(CountParameters(MakeDepthSpec(16, false)), 1'831'365);
   EXPECT_EQ(CountParameters(MakeFeatureSpec()), 1'491'640);
 }
 

@@ -29,6 +29,7 @@ struct NetworkEngine::Block {
 
 namespace {
 
+constexpr int kColors = 3;
 constexpr int kRowsPerChunk = 8;  // of maps, where rows go side by side
 
 std::vector<float> MaskPlane(const PlaneLayout& layout, const Mask& mask) {
@@ -103,12 +104,12 @@ std::unique_ptr<NetworkEngine::Block> NetworkEngine::Block::Make(const NetworkSp
 }
 
 NetworkEngine::NetworkEngine(const NetworkSpec& spec, const std::map<std::string, Tensor>& tensors,
-                             const Mask& mask, const EngineOptions& options)
+                             const LensView& view, const EngineOptions& options)
     : spec_(spec), options_(options) {
   LUMEN_CHECK(options.threads >= 1 && options.kernel != nullptr);
-  if (CountMask(mask) == 0) throw InputError("the mask leaves no part of the image");
+  if (CountMask(view.mask) == 0) throw InputError("the mask leaves no part of the image");
   using Role = BlockSpec::Role;
-  const std::vector<BlockMasks> masks = PlanMasks(spec, mask);
+  const std::vector<BlockMasks> masks = PlanMasks(spec, view.mask);
   size_t scratch = 0;
   size_t sums = 0;
   int widest = 0;
@@ -123,6 +124,7 @@ NetworkEngine::NetworkEngine(const NetworkSpec& spec, const std::map<std::string
   }
   const PlaneLayout& head = blocks_.back()->layout;
   image_.assign(blocks_.front()->layout.BufferSize(spec.input_channels), 0.0F);
+  if (spec.input_channels > kColors) LoadAngles(view.angles);
   head_input_.assign(head.BufferSize(blocks_[first_head_]->spec.in), 0.0F);
   head_middle_.assign(head.BufferSize(widest), 0.0F);
   for (Planes& output : head_output_) output.assign(head.BufferSize(widest), 0.0F);
@@ -192,16 +194,27 @@ void NetworkEngine::RunBlock(const Block& block, const float* input, Planes& mid
   RunConv(block.conv2, middle.data(), output, block.spec.activation == Activation::kRelu, false);
 }
 
+// The same for all frames, behind the colours.
+void NetworkEngine::LoadAngles(const Image<float>& angles) {
+  const PlaneLayout& layout = blocks_.front()->layout;
+  for (int y = 0; y < angles.Height(); ++y) {
+    const int place = layout.Origin() + y * layout.Stride();
+    const float* valid = blocks_.front()->input_valid.data() + place;
+    float* row = image_.data() + static_cast<ptrdiff_t>(kColors) * layout.PlaneSize() + place;
+    for (int x = 0; x < angles.Width(); ++x) row[x] = angles(x, y) * valid[x];
+  }
+}
+
 void NetworkEngine::LoadImage(ImageView<const uint8_t> rgb) {
   const PlaneLayout& layout = blocks_.front()->layout;
-  for (int c = 0; c < spec_.input_channels; ++c) {
+  for (int c = 0; c < kColors; ++c) {
     for (int y = 0; y < rgb.Height(); ++y) {
       const int place = layout.Origin() + y * layout.Stride();
       const float* valid = blocks_.front()->input_valid.data() + place;
       const uint8_t* pixels = rgb.Row(y) + c;
       float* row = image_.data() + static_cast<ptrdiff_t>(c) * layout.PlaneSize() + place;
       for (int x = 0; x < rgb.Width(); ++x)
-        row[x] = static_cast<float>(pixels[x * spec_.input_channels]) * (1.0F / 255.0F) * valid[x];
+        row[x] = static_cast<float>(pixels[x * kColors]) * (1.0F / 255.0F) * valid[x];
     }
   }
 }
@@ -222,9 +235,9 @@ const float* NetworkEngine::GatherUpInput(Block& block, const Block& below) {
 }
 
 void NetworkEngine::RunTrunk(ImageView<const uint8_t> rgb) {
-  LUMEN_CHECK(rgb.Width() == spec_.input_width && rgb.Height() == spec_.input_height &&
-                  rgb.Channels() == spec_.input_channels,
-              rgb.Width(), "x", rgb.Height(), "x", rgb.Channels());
+  LUMEN_CHECK(
+      rgb.Width() == spec_.input_width && rgb.Height() == spec_.input_height && rgb.Channels() == kColors,
+      rgb.Width(), "x", rgb.Height(), "x", rgb.Channels());
   LoadImage(rgb);
   const float* current = image_.data();
   for (size_t b = 0; b < first_head_; ++b) {

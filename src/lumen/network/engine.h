@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "lumen/network/conv.h"
+#include "lumen/network/lens_view.h"
 
 namespace lumen {
 
@@ -15,8 +16,8 @@ struct EngineOptions {
 
 class NetworkEngine {
  public:
-  // `mask` is of the network's input size. Throws InputError if it has no valid pixel.
-  NetworkEngine(const NetworkSpec& spec, const std::map<std::string, Tensor>& tensors, const Mask& mask,
+  // The view is of the network's input size. Throws InputError if its mask has no valid pixel.
+  NetworkEngine(const NetworkSpec& spec, const std::map<std::string, Tensor>& tensors, const LensView& view,
                 const EngineOptions& options = {});
   ~NetworkEngine();
 
@@ -31,6 +32,7 @@ class NetworkEngine {
   using Planes = std::vector<float>;
 
   void LoadImage(ImageView<const uint8_t> rgb);
+  void LoadAngles(const Image<float>& angles);
   const float* GatherUpInput(Block& block, const Block& below);
   void RunBlock(const Block& block, const float* input, Planes& middle, Planes& output);
   void Normalise(const Block& block, Planes& planes) const;

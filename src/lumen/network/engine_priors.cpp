@@ -10,11 +10,11 @@ void PriorsOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 1, .max = 6, .help = "levels of the feature pyramid"});
 }
 
-EnginePriors::EnginePriors(const Model& model, const Mask& mask, const PriorsOptions& options)
+EnginePriors::EnginePriors(const Model& model, const LensView& view, const PriorsOptions& options)
     : options_(options),
-      feature_mask_(FeatureMask(mask)),
-      feature_(model.feature, model.tensors, mask, {.threads = options.threads}),
-      depth_(model.depth, model.tensors, mask, {.threads = options.threads}) {}
+      feature_mask_(FeatureMask(view.mask)),
+      feature_(model.feature, model.tensors, view, {.threads = options.threads}),
+      depth_(model.depth, model.tensors, view, {.threads = options.threads}) {}
 
 FeaturePyramid EnginePriors::ComputeFeatures(const InputFrame& frame) {
   feature_.RunTrunk(frame.image);

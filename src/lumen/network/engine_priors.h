@@ -19,8 +19,8 @@ struct PriorsOptions {
 
 class EnginePriors : public Priors {
  public:
-  // `mask` is of the input frames' size (the networks').
-  EnginePriors(const Model& model, const Mask& mask, const PriorsOptions& options = {});
+  // The view is of the input frames' size (the networks').
+  EnginePriors(const Model& model, const LensView& view, const PriorsOptions& options = {});
 
   FeaturePyramid ComputeFeatures(const InputFrame& frame) override;
   Image<float> ComputeAverageDepth(const InputFrame& frame) override;

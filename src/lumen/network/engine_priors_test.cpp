@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "lumen/base/file.h"
 #include "lumen/base/random.h"
+#include "lumen/network/network_test_data.h"
 
 namespace lumen {
 namespace {
@@ -42,6 +44,40 @@ TEST(EnginePriors, BasisAfterAverageEqualsBasisAlone) {
   EXPECT_EQ(priors.ComputeAverageDepth(frame), expected.average);
   EXPECT_EQ(priors.ComputeDepthBasis(frame).bases, expected.bases);
   EXPECT_NE(priors.ComputeDepthBasis(other).bases, expected.bases);
+}
+
+TEST(EnginePriors, DepthHeedsTheLensAndFeaturesDoNot) {
+  const Model model = MakeRandomModel(1);
+  const Mask mask(160, 128, 1, 255);
+  const InputFrame frame{0, 0.0, MakeImage(160, 128)};
+  EnginePriors narrow(model, LensView(Camera::FromFieldOfView(60, 160, 128), mask));
+  EnginePriors wide(model, LensView(Camera(UnifiedCamera{60, 60, 80, 64, 0.6}, 160, 128), mask));
+  EXPECT_GT(LargestDifference(narrow.ComputeAverageDepth(frame), wide.ComputeAverageDepth(frame)), 1e-3);
+  EXPECT_EQ(
+      LargestDifference(narrow.ComputeFeatures(frame).descriptors, wide.ComputeFeatures(frame).descriptors),
+      0);
+}
+
+// A model of before lenses were told, and the same with a channel for it that it does not heed yet.
+TEST(EnginePriors, AnOlderModelComputesTheSameWithTheLens) {
+  Model old;
+  old.depth = MakeDepthSpec(16, false);
+  old.tensors = MakeTensors(old.depth);
+  old.tensors.merge(MakeTensors(old.feature));
+  Model told = old;
+  TellLens(told);
+  EXPECT_EQ(told.depth.input_channels, 4);
+  const LensView view(MakeMask(MaskKind::kCircle, 160, 128));
+  const InputFrame frame{0, 0.0, MakeImage(160, 128)};
+  EXPECT_LT(LargestDifference(EnginePriors(old, view).ComputeAverageDepth(frame),
+                              EnginePriors(told, view).ComputeAverageDepth(frame)),
+            1e-6);
+  const TemporaryFolder folder;
+  for (const Model* model : {&old, &told}) {
+    SaveModel(folder.Path() / "model.safetensors", *model);
+    EXPECT_EQ(LoadModel(folder.Path() / "model.safetensors").depth.input_channels,
+              model->depth.input_channels);
+  }
 }
 
 }  // namespace

@@ -107,13 +107,18 @@ Image<double> RunBlock(const Image<double>& input, const BlockSpec& block, const
 }  // namespace
 
 std::vector<Image<float>> RunPlainNetwork(const NetworkSpec& spec,
-                                          const std::map<std::string, Tensor>& tensors, const Mask& mask,
+                                          const std::map<std::string, Tensor>& tensors, const LensView& view,
                                           ImageView<const uint8_t> rgb) {
   using Role = BlockSpec::Role;
   const std::vector<BlockSpec> blocks = ListBlocks(spec);
-  const std::vector<BlockMasks> masks = PlanMasks(spec, mask);
-  Image<double> current(rgb.Width(), rgb.Height(), rgb.Channels());
-  for (size_t i = 0; i < current.Size(); ++i) current.Data()[i] = rgb.Data()[i] / 255.0;
+  const std::vector<BlockMasks> masks = PlanMasks(spec, view.mask);
+  Image<double> current(rgb.Width(), rgb.Height(), spec.input_channels);
+  for (int y = 0; y < rgb.Height(); ++y) {
+    for (int x = 0; x < rgb.Width(); ++x) {
+      for (int c = 0; c < rgb.Channels(); ++c) current(x, y, c) = rgb.Pixel(x, y)[c] / 255.0;
+      if (spec.input_channels > rgb.Channels()) current(x, y, rgb.Channels()) = view.angles(x, y);
+    }
+  }
   std::vector<Image<double>> skips;
   Image<double> trunk;
   std::vector<Image<float>> outputs;

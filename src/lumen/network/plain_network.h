@@ -3,13 +3,14 @@
 #pragma once
 
 #include "lumen/base/safetensors.h"
+#include "lumen/network/lens_view.h"
 #include "lumen/network/mask_plan.h"
 
 namespace lumen {
 
 // Outputs of all heads, each interleaved (height, width, channels).
 std::vector<Image<float>> RunPlainNetwork(const NetworkSpec& spec,
-                                          const std::map<std::string, Tensor>& tensors, const Mask& mask,
+                                          const std::map<std::string, Tensor>& tensors, const LensView& view,
                                           ImageView<const uint8_t> rgb);
 
 // One partial convolution of an interleaved image; `input` is masked inside.

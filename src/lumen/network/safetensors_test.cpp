@@ -121,7 +121,7 @@ TEST(Model, SavedModelLoadsWithItsHash) {
   const Model back = LoadModel(folder.Path() / "m.safetensors");
   EXPECT_EQ(back.hash, model.hash);
   EXPECT_EQ(back.metadata.at("training"), "none");
-  EXPECT_NE(back.metadata.at("lumen.architecture").find("depth.trunk.pre_down down 3->8 at 160x128"),
+  EXPECT_NE(back.metadata.at("lumen.architecture").find("depth.trunk.pre_down down 4->8 at 160x128"),
             std::string::npos);
   EXPECT_LT(std::filesystem::file_size(folder.Path() / "m.safetensors"), 15'000'000U);
 }

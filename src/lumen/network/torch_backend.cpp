@@ -20,18 +20,18 @@ bool MayHaveGpu() {
   return std::filesystem::exists("/proc/driver/nvidia/version") || std::filesystem::exists("/dev/nvidia0");
 }
 
-std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask, const PriorsOptions& options,
+std::unique_ptr<Priors> MakePriors(const Model& model, const LensView& view, const PriorsOptions& options,
                                    const std::string& device) {
   LUMEN_CHECK(device == "auto" || device == "cpu" || device == "cuda", device);
   // Loading Torch takes half a second: only where a GPU's driver is there at all.
   if (device == "cuda" || (device == "auto" && MayHaveGpu())) {
     const TorchBackend* backend = FindTorchBackend();
-    if (backend != nullptr && backend->HaveCuda()) return backend->MakePriors(model, mask, options, "cuda");
+    if (backend != nullptr && backend->HaveCuda()) return backend->MakePriors(model, view, options, "cuda");
     if (device == "cuda")
       throw InputError(backend == nullptr ? "--device cuda: this build has no Torch backend"
                                           : "--device cuda: Torch finds no GPU");
   }
-  return std::make_unique<EnginePriors>(model, mask, options);
+  return std::make_unique<EnginePriors>(model, view, options);
 }
 
 }  // namespace lumen

@@ -15,11 +15,11 @@ class TorchBackend {
   virtual std::string Version() const = 0;
   virtual bool HaveCuda() const = 0;
   // device: "cpu" or "cuda".
-  virtual std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask,
+  virtual std::unique_ptr<Priors> MakePriors(const Model& model, const LensView& view,
                                              const PriorsOptions& options,
                                              const std::string& device) const = 0;
   // Milliseconds of one forward pass alone, without the ways to and from the device; best of many.
-  virtual double TimeForward(const NetworkSpec& spec, const Model& model, const Mask& mask,
+  virtual double TimeForward(const NetworkSpec& spec, const Model& model, const LensView& view,
                              const std::string& device) const = 0;
 };
 
@@ -31,7 +31,7 @@ bool MayHaveGpu();
 
 // device: "auto" (a GPU where there is one, else the engine), "cpu" (the engine), "cuda" (throws InputError
 // if there is none).
-std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask, const PriorsOptions& options,
+std::unique_ptr<Priors> MakePriors(const Model& model, const LensView& view, const PriorsOptions& options,
                                    const std::string& device);
 
 }  // namespace lumen

@@ -21,15 +21,20 @@ namespace {
 // instead of two hundred.
 class DeviceNetwork {
  public:
-  DeviceNetwork(const NetworkSpec& spec, const std::map<std::string, Tensor>& tensors, const Mask& mask,
+  DeviceNetwork(const NetworkSpec& spec, const std::map<std::string, Tensor>& tensors, const LensView& view,
                 const torch::Device& device)
       : network_(spec), device_(device) {
     network_->Load(tensors);
     network_->to(device);
     network_->eval();
-    plan_ = network_->PlanMasks(MaskToTorch(mask).to(device));
-    bytes_ =
-        torch::zeros({1, spec.input_height, spec.input_width, spec.input_channels}, torch::kUInt8).to(device);
+    plan_ = network_->PlanMasks(MaskToTorch(view.mask).to(device));
+    bytes_ = torch::zeros({1, spec.input_height, spec.input_width, 3}, torch::kUInt8).to(device);
+    if (spec.input_channels > 3) {
+      angles_ = torch::from_blob(const_cast<float*>(view.angles.Data()),
+                                 {1, 1, spec.input_height, spec.input_width}, torch::kFloat)
+                    .clone()
+                    .to(device);
+    }
     if (device.is_cuda()) Record();
   }
 
@@ -60,7 +65,8 @@ class DeviceNetwork {
 
  private:
   std::vector<torch::Tensor> Forward() {
-    const torch::Tensor image = bytes_.permute({0, 3, 1, 2}).to(torch::kFloat).div(255.0);
+    torch::Tensor image = bytes_.permute({0, 3, 1, 2}).to(torch::kFloat).div(255.0);
+    if (angles_.defined()) image = torch::cat({image, angles_}, 1);
     std::vector<torch::Tensor> outputs = network_->Run(image, plan_);
     for (torch::Tensor& output : outputs) output = output.permute({0, 2, 3, 1}).contiguous();
     return outputs;
@@ -94,15 +100,17 @@ class DeviceNetwork {
   torch::Device device_;
   TorchMaskPlan plan_;
   torch::Tensor bytes_;
+  torch::Tensor angles_;  // where the network wants them
 };
 
 class TorchPriors : public Priors {
  public:
-  TorchPriors(const Model& model, const Mask& mask, const PriorsOptions& options, const torch::Device& device)
+  TorchPriors(const Model& model, const LensView& view, const PriorsOptions& options,
+              const torch::Device& device)
       : options_(options),
-        feature_mask_(FeatureMask(mask)),
-        feature_(model.feature, model.tensors, mask, device),
-        depth_(model.depth, model.tensors, mask, device) {}
+        feature_mask_(FeatureMask(view.mask)),
+        feature_(model.feature, model.tensors, view, device),
+        depth_(model.depth, model.tensors, view, device) {}
 
   FeaturePyramid ComputeFeatures(const InputFrame& frame) override {
     std::vector<Image<float>> maps = feature_.Run(frame.image);
@@ -126,16 +134,16 @@ class Backend : public TorchBackend {
  public:
   std::string Version() const override { return TORCH_VERSION; }
   bool HaveCuda() const override { return torch::cuda::is_available(); }
-  std::unique_ptr<Priors> MakePriors(const Model& model, const Mask& mask, const PriorsOptions& options,
+  std::unique_ptr<Priors> MakePriors(const Model& model, const LensView& view, const PriorsOptions& options,
                                      const std::string& device) const override {
     Configure(options.threads);
-    return std::make_unique<TorchPriors>(model, mask, options,
+    return std::make_unique<TorchPriors>(model, view, options,
                                          torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU));
   }
-  double TimeForward(const NetworkSpec& spec, const Model& model, const Mask& mask,
+  double TimeForward(const NetworkSpec& spec, const Model& model, const LensView& view,
                      const std::string& device) const override {
     Configure(1);
-    return DeviceNetwork(spec, model.tensors, mask,
+    return DeviceNetwork(spec, model.tensors, view,
                          torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU))
         .TimeForward();
   }

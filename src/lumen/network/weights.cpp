@@ -39,12 +39,17 @@ int ReadOutputChannels(const TensorFile& file, const std::string& tensor, int fa
              : static_cast<int>(found->second.shape[0]);
 }
 
+bool KnowsLens(const TensorFile& file) {
+  const auto found = file.tensors.find("depth.trunk.pre_down.conv1.weight");
+  return found == file.tensors.end() || found->second.shape.size() != 4 || found->second.shape[1] != 3;
+}
+
 }  // namespace
 
 Model ParseModel(const std::string& bytes, const std::string& name) {
   TensorFile file = ParseSafetensors(bytes, name);
   Model model;
-  model.depth = MakeDepthSpec(ReadOutputChannels(file, "depth.bases.2.conv2.weight", 16));
+  model.depth = MakeDepthSpec(ReadOutputChannels(file, "depth.bases.2.conv2.weight", 16), KnowsLens(file));
   model.feature = MakeFeatureSpec(ReadOutputChannels(file, "feature.map.2.conv2.weight", 16));
   size_t expected = 0;
   for (const NetworkSpec* spec : {&model.depth, &model.feature}) {
@@ -87,6 +92,23 @@ std::map<std::string, Tensor> MakeRandomTensors(const NetworkSpec& spec, uint64_
     for (float& value : tensor.values) value = static_cast<float>(random.Uniform(-bound, bound));
   }
   return tensors;
+}
+
+void TellLens(Model& model) {
+  if (model.depth.input_channels != 3) return;
+  model.depth.input_channels = 4;
+  Tensor& weight = model.tensors.at("depth.trunk.pre_down.conv1.weight");
+  LUMEN_CHECK(weight.shape.size() == 4 && weight.shape[1] == 3);
+  std::vector<float> wider;
+  const size_t per_output = 3 * 9;
+  for (size_t begin = 0; begin < weight.values.size(); begin += per_output) {
+    const auto from = weight.values.begin() + static_cast<std::ptrdiff_t>(begin);
+    wider.insert(wider.end(), from, from + per_output);
+    wider.insert(wider.end(), 9, 0.0F);
+  }
+  weight.values = std::move(wider);
+  weight.shape[1] = 4;
+  model.hash = HashTensors(model.tensors);
 }
 
 Model MakeRandomModel(uint64_t seed) {

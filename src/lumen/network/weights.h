@@ -19,6 +19,10 @@ Model LoadModel(const std::filesystem::path& path);
 Model ParseModel(const std::string& bytes, const std::string& name);
 void SaveModel(const std::filesystem::path& path, const Model& model);
 
+// Gives the depth network of an older model the lens as a fourth channel, which it does not heed yet: it
+// computes what it did before.
+void TellLens(Model& model);
+
 // Xavier-uniform weights, zero biases, unit norms: how training starts, and what tests run on.
 Model MakeRandomModel(uint64_t seed);
 std::map<std::string, Tensor> MakeRandomTensors(const NetworkSpec& spec, uint64_t seed);

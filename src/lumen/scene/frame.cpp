@@ -103,12 +103,38 @@ Mask FeatureMask(ImageView<const uint8_t> input_mask) {
 }
 
 std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& input_mask, int erosion) {
-  LUMEN_CHECK(input_camera.AsPinhole() != nullptr && SameSize(input_camera, input_mask));
+  LUMEN_CHECK(input_camera.AsUnified() && SameSize(input_camera, input_mask));
   View view;
-  view.camera = input_camera.AsPinhole()->Scaled(0.5, 0.5);
+  view.camera = input_camera.AsUnified()->Scaled(0.5, 0.5);
   view.mask = FeatureMask(input_mask);
   view.eroded_mask = ErodeMask(view.mask, erosion);
   return std::make_shared<const View>(std::move(view));
+}
+
+namespace {
+
+// Multiplies each pixel by `factor` of the z of its ray at unit depth; rays across or backwards have no z.
+template <typename Factor>
+DepthImage ScaleByRay(DepthImage depth, const UnifiedCamera& camera, const Factor& factor) {
+  if (camera.IsPinhole()) return depth;
+  constexpr double kLeastForward = 1e-3;
+  for (int y = 0; y < depth.Height(); ++y) {
+    for (int x = 0; x < depth.Width(); ++x) {
+      const double z = camera.Sees(x, y) ? camera.RayAtUnitDepth(x, y).z() : 0;
+      depth(x, y) = z > kLeastForward ? static_cast<float>(depth(x, y) * factor(z)) : 0;
+    }
+  }
+  return depth;
+}
+
+}  // namespace
+
+DepthImage ViewDepthOfZ(DepthImage z, const UnifiedCamera& camera) {
+  return ScaleByRay(std::move(z), camera, [](double ray_z) { return 1 / ray_z; });
+}
+
+DepthImage ZOfViewDepth(DepthImage depth, const UnifiedCamera& camera) {
+  return ScaleByRay(std::move(depth), camera, [](double ray_z) { return ray_z; });
 }
 
 std::shared_ptr<const Keyframe> KeepDepthOnly(const Keyframe& keyframe, const Eigen::VectorXd& code) {

@@ -15,7 +15,7 @@
 
 namespace lumen {
 
-// One image of a video at network size: undistorted, square pixels.
+// One image of a video at network size, as the view's camera sees it: square pixels.
 struct InputFrame {
   int64_t index = 0;
   double time = 0;  // seconds
@@ -52,7 +52,8 @@ FeaturePyramid UnpackFeatures(const FeaturePyramid& packed, const Mask& mask, in
 FeaturePyramid MakeFeaturePyramid(Image<float> features, Image<float> descriptors, const Mask& mask,
                                   int levels);
 
-// Depth of a frame as the paper writes it: D = s (D̄ + Σ c_i D̂_i), s = exp(log_scale).
+// Depth of a frame as the paper writes it: D = s (D̄ + Σ c_i D̂_i), s = exp(log_scale). Depth is the view's own
+// measure (UnifiedCamera::Depth), which for a pinhole is z.
 struct DepthBasis {
   Image<float> average;   // D̄, one channel
   Image<float> bases;     // D̂, B channels interleaved
@@ -68,7 +69,7 @@ DepthImage ComputeDepth(const DepthBasis& basis, double log_scale, const Eigen::
 
 // What all frames of one video share: the camera at feature resolution (level 0) and two masks there.
 struct View {
-  PinholeCamera camera;
+  UnifiedCamera camera;
   Mask mask;         // content
   Mask eroded_mask;  // content away from the border: where samples and matches are taken
 };
@@ -78,6 +79,11 @@ Mask FeatureMask(ImageView<const uint8_t> input_mask);
 // From the camera and mask of the input frames, which are twice the size of the feature maps. A pixel is
 // content where all four of its fine ones are. `erosion` pixels are taken off for the eroded mask.
 std::shared_ptr<const View> MakeView(const Camera& input_camera, const Mask& input_mask, int erosion = 6);
+
+// Depth along z, as files and the simulator have it, in the measure of a view's camera of its size, and back.
+// 0 is unknown and stays so.
+DepthImage ViewDepthOfZ(DepthImage z, const UnifiedCamera& camera);
+DepthImage ZOfViewDepth(DepthImage depth, const UnifiedCamera& camera);
 
 struct Frame {
   int64_t index = 0;

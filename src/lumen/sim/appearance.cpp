@@ -114,6 +114,20 @@ Appearance MakeAppearance(AnatomyKind kind, uint64_t seed, float wildness) {
           DrawMask(random.Split("mask")), DrawSensor(random.Split("sensor"), wildness), seed};
 }
 
+void FitLightToLens(const Camera& camera, Appearance& look) {
+  constexpr double kNarrow = 50 * M_PI / 180, kUsual = M_PI / 4, kLeastForward = 0.05;
+  const Mask content = MakeContentMask(look.mask, camera.Width(), camera.Height());
+  double forward = 1;
+  for (int y = 0; y < content.Height(); y += 2) {
+    for (int x = 0; x < content.Width(); x += 2) {
+      const auto direction = content(x, y) != 0 ? camera.Unproject({x, y}) : std::nullopt;
+      if (direction) forward = std::min(forward, std::max(kLeastForward, direction->z()));
+    }
+  }
+  if (std::acos(forward) > kNarrow)
+    look.light.cone_exponent *= static_cast<float>(std::log(std::cos(kUsual)) / std::log(forward));
+}
+
 Mask MakeContentMask(const MaskOptions& options, int width, int height) {
   Mask mask(width, height, 1, 255);
   if (!options.round) return mask;

@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "lumen/geometry/camera.h"
 #include "lumen/image/image.h"
 #include "lumen/sim/anatomy.h"
 
@@ -75,6 +76,10 @@ struct Appearance {
 // The look of a subject. Wildness 0 keeps to what is seen in patients; 1 draws colours far beyond it,
 // for training that must not rely on colour.
 Appearance MakeAppearance(AnatomyKind kind, uint64_t seed, float wildness = 0);
+
+// A scope's light is made for its lens: where the content reaches farther off the axis than 50°, the cone is
+// widened until as much light arrives at the content's edge as would at 45° with the cone as it was.
+void FitLightToLens(const Camera& camera, Appearance& look);
 
 Mask MakeContentMask(const MaskOptions& options, int width, int height);
 

@@ -81,7 +81,8 @@ FeaturePyramid PerfectPriors::ComputeFeatures(const InputFrame& frame) {
 }
 
 Image<float> PerfectPriors::ComputeAverageDepth(const InputFrame& frame) {
-  DepthImage depth = renderer_.RenderDepth(sequence_->Pose(static_cast<int>(frame.index)));
+  DepthImage depth = ViewDepthOfZ(renderer_.RenderDepth(sequence_->Pose(static_cast<int>(frame.index))),
+                                  *FeatureView().AsUnified());
   const auto scale = static_cast<float>(1 / TrueScale(frame.index));
   for (size_t i = 0; i < depth.Size(); ++i) depth.Data()[i] *= scale;
   return depth;

@@ -15,8 +15,9 @@ struct PerfectPriorOptions {
 };
 
 // Frames are known by their index in the sequence; their pictures are not looked at. Maps have half the
-// sequence's size. Features and descriptors are waves over the surface in space, so that a point of the
-// wall has the same ones from any view: long waves to align by, short ones besides to match by.
+// sequence's size, and the sequence's camera is that of the view: a pinhole or unified. Features and
+// descriptors are waves over the surface in space, so that a point of the wall has the same ones from any
+// view: long waves to align by, short ones besides to match by.
 class PerfectPriors : public Priors {
  public:
   static constexpr int kChannels = 16;

@@ -55,7 +55,7 @@ Renderer::Renderer(std::shared_ptr<const Anatomy> anatomy, const Camera& camera,
     for (int x = 0; x < camera.Width(); ++x) {
       const auto direction = camera.Unproject({x, y});
       if (!direction || direction->z() < kMinForward) mask_(x, y) = 0;
-      const Vector3f ray = direction.value_or(Eigen::Vector3d::UnitZ()).cast<float>();
+      const Vector3f ray = direction.value_or(Eigen::Vector3d::Zero()).cast<float>();
       std::copy_n(ray.data(), 3, rays_.Pixel(x, y));
     }
   }
@@ -70,8 +70,12 @@ Vector3f Renderer::RayAt(int x, int y, const Vector2f& offset) const {
   const auto at = [&](int u, int v) {
     return Vector3f(rays_.Pixel(std::clamp(u, 0, rays_.Width() - 1), std::clamp(v, 0, rays_.Height() - 1)));
   };
-  const int x1 = x + 1 < rays_.Width() ? x + 1 : x - 1;
-  const int y1 = y + 1 < rays_.Height() ? y + 1 : y - 1;
+  const auto known = [&](int u, int v) {
+    return u < rays_.Width() && v < rays_.Height() &&
+           *std::max_element(rays_.Pixel(u, v), rays_.Pixel(u, v) + 3) > 0;
+  };
+  const int x1 = known(x + 1, y) ? x + 1 : x - 1;
+  const int y1 = known(x, y + 1) ? y + 1 : y - 1;
   const Vector3f here = at(x, y);
   const Vector3f by_x = (at(x1, y) - here) * static_cast<float>(x1 - x);
   const Vector3f by_y = (at(x, y1) - here) * static_cast<float>(y1 - y);

@@ -37,7 +37,10 @@ Camera CameraOf(const SequenceOptions& options) {
 }
 
 Appearance AppearanceOf(const SequenceOptions& options) {
-  return options.appearance ? *options.appearance : MakeAppearance(options.anatomy, options.seed);
+  if (options.appearance) return *options.appearance;
+  Appearance look = MakeAppearance(options.anatomy, options.seed);
+  FitLightToLens(CameraOf(options), look);
+  return look;
 }
 
 std::vector<float> MeterPath(const Renderer& renderer, const std::vector<Rigid3>& path, double fps,

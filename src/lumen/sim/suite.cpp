@@ -4,8 +4,19 @@
 
 namespace lumen {
 
-SequenceOptions MakeSuiteOptions(const SuiteSubject& subject) {
+SuiteLens ParseSuiteLens(const std::string& name) {
+  return static_cast<SuiteLens>(ParseChoice("lens", name, {"narrow", "wide"}));
+}
+
+Camera MakeWideLens(int width, int height) {
+  const KannalaBrandtCamera lens{{767.1524, 767.1577, 679.5356, 543.9812},
+                                 {-0.18045658, -0.02909262, 0.05003483, -0.013129}};
+  return Camera(lens, 1350, 1080).Resized(width, height);
+}
+
+SequenceOptions MakeSuiteOptions(const SuiteSubject& subject, SuiteLens lens) {
   SequenceOptions options;
+  if (lens == SuiteLens::kWide) options.camera = MakeWideLens(options.width, options.height);
   options.anatomy = subject.anatomy;
   options.seed = subject.seed;
   options.path.kind = PathKind::kInsertionRetreat;

@@ -31,8 +31,14 @@ inline constexpr std::array<SuiteSubject, 11> kBenchmarkSuite = {{
     {"stomach-11", AnatomyKind::kStomach, 11},
 }};
 
+// Through a pinhole of 77°, or through a colonoscope's fisheye of 126° from side to side and more in the
+// corners (the calibration of an Olympus CF-HQ190L as a Kannala–Brandt fit).
+enum class SuiteLens { kNarrow, kWide };
+SuiteLens ParseSuiteLens(const std::string& name);  // "narrow" or "wide"
+Camera MakeWideLens(int width, int height);         // 5:4
+
 // In and out again along the subject's main way, at the default size.
-SequenceOptions MakeSuiteOptions(const SuiteSubject& subject);
+SequenceOptions MakeSuiteOptions(const SuiteSubject& subject, SuiteLens lens = SuiteLens::kNarrow);
 
 // The subject of that name; throws InputError, with the nearest name, if there is none.
 const SuiteSubject& FindSuiteSubject(const std::string& name);

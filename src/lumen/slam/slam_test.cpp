@@ -26,6 +26,24 @@ TEST(Slam, PerfectPriorsGiveANearlyPerfectPath) {
   }
 }
 
+// The same through a fisheye of 140°.
+TEST(Slam, PerfectPriorsGiveANearlyPerfectPathThroughAFisheye) {
+  for (const int subject : {kNasal, kColon}) {
+    SequenceOptions options = MakeSuiteOptions(kBenchmarkSuite.at(static_cast<size_t>(subject)));
+    options.path.frames = 100;
+    options.camera = Camera(UnifiedCamera{66, 66, 79.5, 63.5, 0.62}, 160, 128);
+    const PerfectVideo video(options);
+    Slam slam(video.MakePriors(), video.GetView());
+    for (int i = 0; i < video.Size(); ++i) slam.Process(video.Frame(i));
+    const PerfectVideo::Error error = video.Grade(slam);
+    std::printf("%s, fisheye: ATE %.4f mm, %.3f %% of the path, %zu keyframes\n",
+                kBenchmarkSuite[subject].name, error.rmse, 100 * error.share,
+                slam.Snapshot()->keyframes.size());
+    EXPECT_LT(error.share, 0.003);
+    EXPECT_EQ(error.placed, video.Size());
+  }
+}
+
 TEST(SlamThreads, TheSameInputGivesTheSameBitsWhateverTheirNumber) {
   const PerfectVideo video = PerfectVideo::OfSubject(kColon, 40);
   const auto run = [&](int threads) {

@@ -20,8 +20,8 @@ constexpr int kLeastForSpread = 24;  // matches
 constexpr double kMismatchCap = 20;  // pixels beyond which a match is simply wrong
 
 // Reprojection error of a match, capped; the cap where the point lies behind.
-double Mismatch(const Match& match, ImageView<const float> depth, const PinholeCamera& from,
-                const PinholeCamera& to, const Rigid3& to_from_from) {
+double Mismatch(const Match& match, ImageView<const float> depth, const UnifiedCamera& from,
+                const UnifiedCamera& to, const Rigid3& to_from_from) {
   const Eigen::Vector3d point =
       to_from_from * Eigen::Vector3d(depth(match.source.x(), match.source.y()) *
                                      from.RayAtUnitDepth(match.source.x(), match.source.y()));
@@ -31,13 +31,13 @@ double Mismatch(const Match& match, ImageView<const float> depth, const PinholeC
 
 // A matched point's depth by the reference, over what the frame's own depth says, as a logarithm.
 double LogDepthRatio(const Match& match, ImageView<const float> depth, const Image<float>& frame_depth,
-                     const PinholeCamera& from, const Rigid3& to_from_from) {
+                     const UnifiedCamera& from, const UnifiedCamera& to, const Rigid3& to_from_from) {
   const Eigen::Vector3d point =
       to_from_from * Eigen::Vector3d(depth(match.source.x(), match.source.y()) *
                                      from.RayAtUnitDepth(match.source.x(), match.source.y()));
   const auto x = static_cast<int>(std::lround(match.target.x()));
   const auto y = static_cast<int>(std::lround(match.target.y()));
-  return std::log(point.z() / frame_depth(x, y));
+  return std::log(to.Depth(point) / frame_depth(x, y));
 }
 
 // The robust spread of some logarithms.
@@ -192,8 +192,8 @@ PairRegistration Tracker::Match(const Reference& reference, const LiveFrame& liv
 
 TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, const PairRegistration& matched,
                            const std::optional<Rigid3>& camera_from_keyframe) const {
-  const PinholeCamera& from = reference.samples->keyframe->frame->view->camera;
-  const PinholeCamera& to = live.frame->view->camera;
+  const UnifiedCamera& from = reference.samples->keyframe->frame->view->camera;
+  const UnifiedCamera& to = live.frame->view->camera;
   const auto mismatch = [&](const Rigid3& pose) {
     double sum = 0;
     for (const lumen::Match& match : matched.consistent)
@@ -245,7 +245,7 @@ TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, co
     const double mismatch_there = Mismatch(match, reference.depth, from, to, result.camera_from_reference);
     if (mismatch_there >= kExplainedPixels) continue;
     depths.push_back(
-        LogDepthRatio(match, reference.depth, live.average_depth, from, result.camera_from_reference));
+        LogDepthRatio(match, reference.depth, live.average_depth, from, to, result.camera_from_reference));
   }
   result.explained = result.consistent == 0 ? 0 : static_cast<double>(depths.size()) / result.consistent;
   if (depths.size() >= kLeastForSpread) result.depth_spread = Spread(depths);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lumen/geometry/sim3.h"
+#include "lumen/scene/frame.h"
 #include "lumen/sim/sequence.h"
 #include "lumen/surface/fusion.h"
 #include "lumen/surface/triangle_tree.h"
@@ -20,9 +21,9 @@ inline SequenceOptions SmallSequence(AnatomyKind kind, uint64_t seed, int frames
 inline ViewList TrueViews(const SimulatedSequence& sequence, int stride, const Sim3& map_from_world = {}) {
   const auto load = [&sequence, stride, map_from_world](int i) {
     DepthView view;
-    view.camera = *sequence.View().AsPinhole();
+    view.camera = *sequence.View().AsUnified();
     view.world_from_camera = map_from_world.TransformPose(sequence.Pose(i * stride));
-    view.depth = sequence.RenderDepth(i * stride);
+    view.depth = ViewDepthOfZ(sequence.RenderDepth(i * stride), view.camera);
     for (size_t k = 0; k < view.depth.Size(); ++k)
       view.depth.Data()[k] *= static_cast<float>(map_from_world.Scale());
     return view;

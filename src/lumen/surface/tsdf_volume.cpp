@@ -25,7 +25,7 @@ bool Continues(float a, float b, double largest_jump) {
   return b > 0 && std::abs(a - b) <= static_cast<float>(largest_jump) * std::min(a, b);
 }
 
-Vector3f PointAt(const PinholeCamera& camera, const DepthImage& depth, int x, int y) {
+Vector3f PointAt(const UnifiedCamera& camera, const DepthImage& depth, int x, int y) {
   return (camera.RayAtUnitDepth(x, y) * static_cast<double>(depth(x, y))).cast<float>();
 }
 
@@ -62,10 +62,10 @@ Image<float> BorderWeight(const DepthImage& depth, int border_pixels) {
 }  // namespace
 
 struct TsdfVolume::PreparedView {
-  PinholeCamera camera;
+  UnifiedCamera camera;
   Rigid3 world_from_camera, camera_from_world;
   Vector3f place;              // of the camera
-  Image<float> inverse_depth;  // linear over a plane, so that bilinear sampling is exact there; 0: unknown
+  Image<float> inverse_depth;  // linear over a plane for a pinhole, and nearly so else; 0: unknown
   Image<float> slant;
   Image<float> weight;
   RgbImage color;  // of the depth map's size, or empty
@@ -167,7 +167,13 @@ void TsdfVolume::UpdateBlock(const PreparedView& view, Block& block) const {
 }
 
 void TsdfVolume::UpdateVoxel(const PreparedView& view, const Vector3f& x_in_camera, Voxel& voxel) const {
-  const float z = x_in_camera.z();
+  const auto alpha = static_cast<float>(view.camera.alpha);
+  float z = x_in_camera.z();  // its depth, as the view measures it
+  if (alpha > 0) {
+    const float distance = x_in_camera.norm();
+    if (!(z + static_cast<float>(view.camera.Reach()) * distance > 0)) return;
+    z = (1 - alpha) * z + alpha * distance;
+  }
   if (!(z > 0)) return;
   const float u =
       static_cast<float>(view.camera.fx) * x_in_camera.x() / z + static_cast<float>(view.camera.cx);

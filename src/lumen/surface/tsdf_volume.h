@@ -14,7 +14,7 @@ namespace lumen {
 
 // A depth map from a known place. The picture may have any size, and may be empty.
 struct DepthView {
-  PinholeCamera camera;  // of the depth map
+  UnifiedCamera camera;  // of the depth map, which is in its measure
   Rigid3 world_from_camera;
   DepthImage depth;
   RgbImage image;

@@ -52,7 +52,7 @@ struct AlignmentProblem {
 
   torch::Tensor rays;          // (B, N, 3) at depth 1
   torch::Tensor weight;        // (B, N) 1, or 0 for samples that do not count
-  torch::Tensor camera;        // (B, 4)
+  torch::Tensor camera;        // (B, 5), see lens.h
   torch::Tensor target_mask;   // (B, 1, H, W)
   torch::Tensor target_depth;  // (B, 3, H, W): [D | dD/dx | dD/dy]
   torch::Tensor target_known;  // (B, 1, H, W): where that depth is known

@@ -1,4 +1,5 @@
 #include "lumen/train/alignment.h"
+#include "lumen/train/lens.h"
 #include "lumen/train/losses.h"
 
 namespace lumen {
@@ -29,17 +30,18 @@ struct WarpedPoints {
   torch::Tensor depth;      // (B, N)
   torch::Tensor direction;  // (B, N, 3): by depth
   torch::Tensor x;          // (B, N, 3)
-  torch::Tensor positive;   // (B, N): depth and z are
+  torch::Tensor positive;   // (B, N): depth is, and the point lies before the target
 };
 
-WarpedPoints WarpSamples(const torch::Tensor& rays, const torch::Tensor& average, const torch::Tensor& bases,
-                         const AlignmentState& state) {
+WarpedPoints WarpSamples(const torch::Tensor& camera, const torch::Tensor& rays, const torch::Tensor& average,
+                         const torch::Tensor& bases, const AlignmentState& state) {
   WarpedPoints points;
   const torch::Tensor scale = torch::exp(state.log_scale).unsqueeze(1);
   points.depth = scale * (average + Dot(bases, state.code.unsqueeze(1)));
   points.direction = torch::matmul(rays, state.rotation.transpose(1, 2));
   points.x = points.depth.unsqueeze(2) * points.direction + state.translation.unsqueeze(1);
-  points.positive = (points.depth.gt(kMinDepth) * points.x.select(2, 2).gt(kMinDepth)).to(average.dtype());
+  points.positive =
+      (points.depth.gt(kMinDepth) * FrontOfPoints(camera, points.x).gt(kMinDepth)).to(average.dtype());
   return points;
 }
 
@@ -53,14 +55,16 @@ Landing Project(const AlignmentProblem& problem, const WarpedPoints& points) {
   Landing landing;
   const auto part = [&](int k) { return problem.camera.select(1, k).unsqueeze(1); };
   // Points behind the camera are pushed before it; they do not count.
-  const torch::Tensor z =
-      torch::where(points.positive.gt(0), points.x.select(2, 2), torch::ones_like(points.depth));
-  const torch::Tensor x = points.x.select(2, 0) / z;
-  const torch::Tensor y = points.x.select(2, 1) / z;
+  const torch::Tensor depth = torch::where(points.positive.gt(0), DepthOfPoints(problem.camera, points.x),
+                                           torch::ones_like(points.depth));
+  const torch::Tensor x = points.x.select(2, 0) / depth;
+  const torch::Tensor y = points.x.select(2, 1) / depth;
   landing.uv = torch::stack({part(0) * x + part(2), part(1) * y + part(3)}, 2);
-  const torch::Tensor zero = torch::zeros_like(z);
-  landing.by_x = torch::stack({torch::stack({part(0) / z, zero, -part(0) * x / z}, 2),
-                               torch::stack({zero, part(1) / z, -part(1) * y / z}, 2)},
+  const std::vector<torch::Tensor> g = DepthByPoints(problem.camera, points.x).unbind(2);
+  const torch::Tensor fx = part(0) / depth;
+  const torch::Tensor fy = part(1) / depth;
+  landing.by_x = torch::stack({torch::stack({fx * (1 - x * g[0]), -fx * x * g[1], -fx * x * g[2]}, 2),
+                               torch::stack({-fy * y * g[0], fy * (1 - y * g[1]), -fy * y * g[2]}, 2)},
                               2);
   landing.valid = points.positive;
   return landing;
@@ -190,7 +194,7 @@ AlignmentSystem GeometricConsistency(const AlignmentProblem& problem, const Alig
   const torch::Tensor known = SampleMaps(problem.target_known, landing.uv.detach()).squeeze(2).gt(0.999);
   const torch::Tensor valid = landing.valid * known.to(landing.valid.dtype());
   const torch::Tensor count = valid.sum(1);
-  const torch::Tensor residual = (points.x.select(2, 2) - sampled.select(2, 0)) / scale;
+  const torch::Tensor residual = (DepthOfPoints(problem.camera, points.x) - sampled.select(2, 0)) / scale;
   const torch::Tensor delta = (options.geometry_sigma * problem.mean_square).unsqueeze(1);
   AlignmentSystem system;
   system.error =
@@ -198,8 +202,8 @@ AlignmentSystem GeometricConsistency(const AlignmentProblem& problem, const Alig
                                        0.5 * std::log1p(kNoOverlapRatio));
   if (!with_derivatives) return system;
   const torch::Tensor gradient = sampled.slice(2, 1, 3).unsqueeze(2);  // (B, N, 1, 2)
-  torch::Tensor by_x = -torch::matmul(gradient, landing.by_x);
-  by_x = torch::cat({by_x.slice(3, 0, 2), by_x.slice(3, 2, 3) + 1}, 3) / scale.unsqueeze(2).unsqueeze(3);
+  const torch::Tensor own = DepthByPoints(problem.camera, points.x).unsqueeze(2);
+  const torch::Tensor by_x = (own - torch::matmul(gradient, landing.by_x)) / scale.unsqueeze(2).unsqueeze(3);
   torch::Tensor J = ExpandColumns(by_x, points, problem.bases, state, options);
   // The residual is measured in the source's scale.
   J = torch::cat({J.slice(3, 0, 6), J.slice(3, 6, 7) - residual.unsqueeze(2).unsqueeze(3), J.slice(3, 7)}, 3);
@@ -232,7 +236,7 @@ AlignmentSystem SumMatches(const torch::Tensor& residual, const torch::Tensor& J
 AlignmentSystem MatchedGeometry(const AlignmentProblem& problem, const AlignmentState& state,
                                 const AlignmentOptions& options, bool with_derivatives) {
   const WarpedPoints points =
-      WarpSamples(problem.match_rays, problem.match_average, problem.match_bases, state);
+      WarpSamples(problem.camera, problem.match_rays, problem.match_average, problem.match_bases, state);
   const torch::Tensor scale = torch::exp(state.log_scale).view({-1, 1, 1});
   const torch::Tensor residual = (points.x - problem.match_points) / scale;
   const torch::Tensor delta = (options.matched_sigma * problem.mean_square).unsqueeze(1);
@@ -249,7 +253,7 @@ AlignmentSystem MatchedGeometry(const AlignmentProblem& problem, const Alignment
 AlignmentSystem Reprojection(const AlignmentProblem& problem, const AlignmentState& state,
                              const AlignmentOptions& options, bool with_derivatives) {
   const WarpedPoints points =
-      WarpSamples(problem.match_rays, problem.match_average, problem.match_bases, state);
+      WarpSamples(problem.camera, problem.match_rays, problem.match_average, problem.match_bases, state);
   const Landing landing = Project(problem, points);
   const torch::Tensor residual = landing.uv - problem.match_pixels;
   const auto width = static_cast<double>(problem.target_mask.size(3));
@@ -293,7 +297,8 @@ AlignmentSystem Priors(const AlignmentProblem& problem, const AlignmentState& st
 
 AlignmentSystem Evaluate(const AlignmentProblem& problem, const AlignmentState& state,
                          const AlignmentOptions& options, bool with_derivatives) {
-  const WarpedPoints points = WarpSamples(problem.rays, problem.average, problem.bases, state);
+  const WarpedPoints points =
+      WarpSamples(problem.camera, problem.rays, problem.average, problem.bases, state);
   const Landing landing = LandSamples(problem, points);
   AlignmentSystem sum;
   Add(sum, FeatureMetric(problem, state, points, landing, options, with_derivatives));

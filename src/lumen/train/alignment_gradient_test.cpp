@@ -131,7 +131,7 @@ AlignmentProblem MakeLargeProblem() {
   problem.match_pixels = 60 * torch::rand({kPairs, kMatches, 2});
   problem.weight = torch::ones({kPairs, kSamples});
   problem.match_weight = torch::ones({kPairs, kMatches});
-  problem.camera = torch::tensor({45.0F, 45.0F, 39.5F, 31.5F}).expand({kPairs, 4});
+  problem.camera = torch::tensor({45.0F, 45.0F, 39.5F, 31.5F, 0.4F}).expand({kPairs, 5});
   problem.mean_square = torch::ones({kPairs});
   problem.scale_goal = torch::zeros({kPairs});
   return problem;

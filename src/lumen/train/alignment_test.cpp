@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "lumen/base/random.h"
 #include "lumen/factors/geometric_consistency_factor.h"
 #include "lumen/factors/prior_factors.h"
 #include "lumen/train/alignment_test_pair.h"
+#include "lumen/train/lens.h"
 
 namespace lumen {
 namespace {
@@ -20,8 +22,8 @@ AlignmentOptions TestOptions() {
 }
 
 // The same factor on both sides: error, gradient and Hessian in the order pose, log-scale, code.
-void ExpectSame(const AlignmentOptions& options, const std::vector<FactorPtr>& factors) {
-  const TestPair pair = MakeTestPair();
+void ExpectSame(const TestPair& pair, const AlignmentOptions& options,
+                const std::vector<FactorPtr>& factors) {
   const AlignmentSystem system = LinearizeAlignment(ToProblem(pair), ToState(pair), options);
   Values values;
   values.Insert(PoseKey(0), pair.target_from_source);
@@ -63,17 +65,22 @@ PairVariables TestVariables(const TestPair& pair) {
   return PairVariables::Relative(PoseKey(0), source, DepthVariables::Fixed(0, Eigen::VectorXd::Zero(kBases)));
 }
 
-TEST(Alignment, FeatureMetricFactorIsTheFactorsRoomsOwn) {
-  const TestPair pair = MakeTestPair();
+// Through a pinhole and through a fisheye.
+class AlignmentLens : public testing::TestWithParam<double> {};
+INSTANTIATE_TEST_SUITE_P(Both, AlignmentLens, testing::Values(0.0, 0.6));
+
+TEST_P(AlignmentLens, FeatureMetricFactorIsTheFactorsRoomsOwn) {
+  const TestPair pair = MakeTestPair(GetParam());
   FeatureMetricOptions options;
   options.level_weights = {10, 9};
   options.plain = true;
-  ExpectSame(TestOptions(), {std::make_shared<FeatureMetricFactor>(TestVariables(pair), pair.samples,
-                                                                   pair.target->frame, options)});
+  ExpectSame(pair, TestOptions(),
+             {std::make_shared<FeatureMetricFactor>(TestVariables(pair), pair.samples, pair.target->frame,
+                                                    options)});
 }
 
-TEST(Alignment, RobustFeatureMetricInItsOwnVarianceIsTheFactorsRoomsOwn) {
-  const TestPair pair = MakeTestPair();
+TEST_P(AlignmentLens, RobustFeatureMetricInItsOwnVarianceIsTheFactorsRoomsOwn) {
+  const TestPair pair = MakeTestPair(GetParam());
   FeatureMetricOptions options;
   options.level_weights = {10, 9};
   options.plain = true;
@@ -82,37 +89,73 @@ TEST(Alignment, RobustFeatureMetricInItsOwnVarianceIsTheFactorsRoomsOwn) {
   AlignmentOptions own = TestOptions();
   own.robust = 0.05;
   own.relative = true;
-  ExpectSame(own, {std::make_shared<FeatureMetricFactor>(TestVariables(pair), pair.samples,
-                                                         pair.target->frame, options)});
+  ExpectSame(pair, own,
+             {std::make_shared<FeatureMetricFactor>(TestVariables(pair), pair.samples, pair.target->frame,
+                                                    options)});
 }
 
-TEST(Alignment, GeometricConsistencyFactorIsTheFactorsRoomsOwn) {
-  const TestPair pair = MakeTestPair();
+TEST_P(AlignmentLens, GeometricConsistencyFactorIsTheFactorsRoomsOwn) {
+  const TestPair pair = MakeTestPair(GetParam());
   AlignmentOptions options = TestOptions();
   options.level_weights = {1e-12, 1e-12};
   options.geometry_weight = 0.1;
   GeometricConsistencyOptions other;
   other.plain = true;
-  ExpectSame(options, {std::make_shared<GeometricConsistencyFactor>(TestVariables(pair), pair.samples,
-                                                                    pair.target, other)});
+  ExpectSame(
+      pair, options,
+      {std::make_shared<GeometricConsistencyFactor>(TestVariables(pair), pair.samples, pair.target, other)});
 }
 
-TEST(Alignment, MatchedGeometryFactorIsTheFactorsRoomsOwn) {
-  const TestPair pair = MakeTestPair();
+TEST_P(AlignmentLens, MatchedGeometryFactorIsTheFactorsRoomsOwn) {
+  const TestPair pair = MakeTestPair(GetParam());
   AlignmentOptions options = TestOptions();
   options.level_weights = {1e-12, 1e-12};
   options.matched_weight = 0.1;
-  ExpectSame(options, {std::make_shared<MatchedGeometryFactor>(TestVariables(pair), pair.source, pair.target,
-                                                               pair.matches)});
+  ExpectSame(
+      pair, options,
+      {std::make_shared<MatchedGeometryFactor>(TestVariables(pair), pair.source, pair.target, pair.matches)});
 }
 
-TEST(Alignment, ReprojectionFactorIsTheFactorsRoomsOwn) {
-  const TestPair pair = MakeTestPair();
+TEST_P(AlignmentLens, ReprojectionFactorIsTheFactorsRoomsOwn) {
+  const TestPair pair = MakeTestPair(GetParam());
   AlignmentOptions options = TestOptions();
   options.level_weights = {1e-12, 1e-12};
   options.reprojection_weight = 0.1;
-  ExpectSame(options, {std::make_shared<ReprojectionFactor>(TestVariables(pair), pair.source, pair.view,
-                                                            pair.matches)});
+  ExpectSame(
+      pair, options,
+      {std::make_shared<ReprojectionFactor>(TestVariables(pair), pair.source, pair.view, pair.matches)});
+}
+
+TEST(Lens, IsTheGeometryRoomsOwn) {
+  Random random(3);
+  for (const double alpha : {0.0, 0.3, 0.62}) {
+    const UnifiedCamera camera{31, 30, 19.3, 15.8, alpha};
+    const torch::Tensor batch =
+        torch::tensor({camera.fx, camera.fy, camera.cx, camera.cy, camera.alpha}, torch::kDouble)
+            .view({1, 5});
+    const torch::Tensor rays = MakeRays(batch, 40, 32);
+    const torch::Tensor angles = MakeAngles(batch, 80, 64);
+    for (int y = 0; y < 32; y += 5) {
+      for (int x = 0; x < 40; x += 5) {
+        const Eigen::Vector3d ray = camera.RayAtUnitDepth(x, y);
+        for (int k = 0; k < 3; ++k) EXPECT_NEAR(rays[0][y * 40 + x][k].item<double>(), ray[k], 1e-12);
+        const Eigen::Vector3d fine = *camera.Scaled(2, 2).Unproject({2 * x, 2 * y});
+        EXPECT_NEAR(angles[0][0][2 * y][2 * x].item<double>(), std::atan2(fine.head<2>().norm(), fine.z()),
+                    1e-9);
+      }
+    }
+    for (int i = 0; i < 20; ++i) {
+      const Eigen::Vector3d x{random.Uniform(-1, 1), random.Uniform(-1, 1), random.Uniform(0.2, 2)};
+      const torch::Tensor point = torch::tensor({x.x(), x.y(), x.z()}, torch::kDouble).view({1, 1, 3});
+      EXPECT_NEAR(DepthOfPoints(batch, point).item<double>(), camera.Depth(x), 1e-9);
+      EXPECT_NEAR(FrontOfPoints(batch, point).item<double>(),
+                  alpha > 0 ? x.z() + camera.Reach() * x.norm() : x.z(), 1e-9);
+      for (int k = 0; k < 3; ++k)
+        EXPECT_NEAR(DepthByPoints(batch, point)[0][0][k].item<double>(), camera.DepthJacobian(x)[k], 1e-9);
+      for (int k = 0; k < 2; ++k)
+        EXPECT_NEAR(ProjectPoints(batch, point)[0][0][k].item<double>(), (*camera.Project(x))[k], 1e-7);
+    }
+  }
 }
 
 TEST(Alignment, PriorsAreTheFactorsRoomsOwn) {
@@ -120,8 +163,9 @@ TEST(Alignment, PriorsAreTheFactorsRoomsOwn) {
   options.level_weights = {1e-12, 1e-12};
   options.scale_prior_weight = 0.3;
   options.code_prior_weight = 0.7;
-  ExpectSame(options, {std::make_shared<ScaleFactor>(LogScaleKey(0), 0.0, 0.3),
-                       std::make_shared<CodeFactor>(CodeKey(0), Eigen::VectorXd::Zero(kBases), 0.7)});
+  ExpectSame(MakeTestPair(), options,
+             {std::make_shared<ScaleFactor>(LogScaleKey(0), 0.0, 0.3),
+              std::make_shared<CodeFactor>(CodeKey(0), Eigen::VectorXd::Zero(kBases), 0.7)});
 }
 
 TEST(Alignment, ACodeThatIsHeldStaysAndTheRestIsTheSameSystem) {

@@ -64,9 +64,9 @@ inline std::shared_ptr<const Keyframe> MakeTestKeyframe(const std::shared_ptr<co
       MakeDepthBasis(SmoothMap(1, 0.2, 1.2, seed + 2), SmoothMap(kBases, 0.5, 0, seed + 3), view->mask)});
 }
 
-inline TestPair MakeTestPair() {
+inline TestPair MakeTestPair(double alpha = 0) {
   auto view = std::make_shared<View>();
-  view->camera = {30, 30, (kWidth - 1) / 2.0, (kHeight - 1) / 2.0};
+  view->camera = {30, 30, (kWidth - 1) / 2.0, (kHeight - 1) / 2.0, alpha};
   view->mask = Mask(kWidth, kHeight, 1, 0);
   for (int y = kBorder; y < kHeight - kBorder; ++y) {
     for (int x = kBorder; x < kWidth - kBorder; ++x) view->mask(x, y) = 255;
@@ -89,9 +89,10 @@ inline AlignmentProblem ToProblem(const TestPair& pair) {
   AlignmentProblem problem;
   const auto count = static_cast<int64_t>(pair.samples->pixels.size());
   const torch::Tensor camera =
-      torch::tensor({pair.view->camera.fx, pair.view->camera.fy, pair.view->camera.cx, pair.view->camera.cy},
+      torch::tensor({pair.view->camera.fx, pair.view->camera.fy, pair.view->camera.cx, pair.view->camera.cy,
+                     pair.view->camera.alpha},
                     torch::kDouble)
-          .view({1, 4});
+          .view({1, 5});
   const torch::Tensor mask =
       torch::from_blob(const_cast<uint8_t*>(pair.view->mask.Data()), {1, 1, kHeight, kWidth}, torch::kUInt8)
           .gt(0)

@@ -62,7 +62,7 @@ double ComputeOverlap(const Clip& clip, int source, int target) {
       const auto u = static_cast<int>(std::lround(uv->x()));
       const auto v = static_cast<int>(std::lround(uv->y()));
       if (!to.depth.Contains(u, v) || !IsContentAt(clip, u, v)) continue;
-      if (to.depth(u, v) > 0 && to.depth(u, v) > (1 - kDepthAgreement) * point.z()) ++seen;
+      if (to.depth(u, v) > 0 && to.depth(u, v) > (1 - kDepthAgreement) * clip.camera.Depth(point)) ++seen;
     }
   }
   return content > 0 ? static_cast<double>(seen) / content : 0.0;

@@ -16,13 +16,13 @@ namespace lumen {
 
 struct ClipFrame {
   RgbImage image;    // of the networks' input size
-  DepthImage depth;  // of their output size, half of it; 0 = unknown
+  DepthImage depth;  // of their output size, half of it, in the camera's measure; 0 = unknown
   Rigid3 world_from_camera;
 };
 
 struct Clip {
   std::string name;
-  PinholeCamera camera;  // of the depth maps
+  UnifiedCamera camera;  // of the depth maps
   Mask mask;             // content, of the pictures' size
   std::vector<ClipFrame> frames;
   Eigen::MatrixXf overlap;  // (i, j): share of frame i's content that frame j sees

@@ -42,17 +42,24 @@ struct Correspondences {
 // picture is. Lengths are in the target's median depths, so that moving and turning weigh alike.
 torch::Tensor PlacesByPose(const PairBatch& batch, const torch::Tensor& points, int64_t width,
                            int64_t height) {
+  // As WideMotionOf in factors/warp_block.h.
   const torch::Tensor fx = batch.camera.slice(1, 0, 1);
   const torch::Tensor fy = batch.camera.slice(1, 1, 2);
-  const torch::Tensor z = points.select(2, 2).clamp_min(1e-3);
-  const torch::Tensor x = points.select(2, 0) / z;
-  const torch::Tensor y = points.select(2, 1) / z;
-  const torch::Tensor near = batch.target_scale.view({-1, 1}) / z;
-  const torch::Tensor none = torch::zeros_like(x);
+  const torch::Tensor rest = 1 - batch.camera.slice(1, 4, 5);
+  const torch::Tensor depth = DepthOfPoints(batch.camera, points).clamp_min(1e-3);
+  const torch::Tensor x = points.select(2, 0) / depth;
+  const torch::Tensor y = points.select(2, 1) / depth;
+  const torch::Tensor z = points.select(2, 2) / depth;
+  const torch::Tensor near = batch.target_scale.view({-1, 1}) / depth;
+  const std::vector<torch::Tensor> g = DepthByPoints(batch.camera, points).unbind(2);
   const torch::Tensor u =
-      torch::stack({fx * near, none, -fx * x * near, -fx * x * y, fx * (1 + x * x), -fx * y}, 2);
+      torch::stack({fx * near * (1 - x * g[0]), -fx * near * x * g[1], -fx * near * x * g[2],
+                    -fx * rest * x * y, fx * (z + rest * x * x), -fx * y},
+                   2);
   const torch::Tensor v =
-      torch::stack({none, fy * near, -fy * y * near, -fy * (1 + y * y), fy * x * y, fy * x}, 2);
+      torch::stack({-fy * near * y * g[0], fy * near * (1 - y * g[1]), -fy * near * y * g[2],
+                    -fy * (z + rest * y * y), fy * rest * x * y, fy * x},
+                   2);
   const torch::Tensor columns = torch::stack({u, v}, 3).flatten(1, 2);  // (B, K·6, 2)
   const torch::Tensor turned = TurnPixels(columns, batch.target.angle, width, height) -
                                TurnPixels(torch::zeros_like(columns), batch.target.angle, width, height);

@@ -90,7 +90,8 @@ std::pair<torch::Tensor, torch::Tensor> WarpByEstimate(const torch::Tensor& came
   const torch::Tensor points =
       torch::matmul(rays * depth.flatten(1).unsqueeze(2), state.rotation.transpose(1, 2)) +
       state.translation.unsqueeze(1);
-  const torch::Tensor positive = (depth.flatten(1).gt(1e-3) * points.select(2, 2).gt(1e-3)).to(depth.dtype());
+  const torch::Tensor positive =
+      (depth.flatten(1).gt(1e-3) * FrontOfPoints(camera, points).gt(1e-3)).to(depth.dtype());
   return {ProjectPoints(camera, points), positive};
 }
 
@@ -104,7 +105,8 @@ torch::Tensor FlowLossOf(const PairBatch& batch, const TrueWarp& truth, const to
       torch::stack(
           {pixels.select(2, 0).clamp(-width, 2 * width), pixels.select(2, 1).clamp(-height, 2 * height)}, 1)
           .view({batch.Size(), 2, depth.size(2), depth.size(3)});
-  const torch::Tensor unit = torch::tensor({1.0F, 1.0F, 0.0F, 0.0F}).to(batch.camera).expand_as(batch.camera);
+  const torch::Tensor unit =
+      torch::tensor({1.0F, 1.0F, 0.0F, 0.0F, 0.0F}).to(batch.camera).expand_as(batch.camera);
   const torch::Tensor grid =
       MakeRays(unit, depth.size(3), depth.size(2)).slice(2, 0, 2).transpose(1, 2).reshape_as(bounded);
   const torch::Tensor seen = truth.visible * mask * positive.view_as(truth.visible);

@@ -204,7 +204,8 @@ PairBatch ClipStore::Draw(int batch, const AugmentationOptions& options, Random 
     const Eigen::Matrix3d R = motion.RotationMatrix();
     for (int k = 0; k < 9; ++k) rotation.push_back(static_cast<float>(R(k / 3, k % 3)));
     for (int k = 0; k < 3; ++k) translation.push_back(static_cast<float>(motion.Translation()[k]) / unit);
-    for (const double value : {slot.camera.fx, slot.camera.fy, slot.camera.cx, slot.camera.cy})
+    for (const double value :
+         {slot.camera.fx, slot.camera.fy, slot.camera.cx, slot.camera.cy, slot.camera.alpha})
       camera.push_back(static_cast<float>(value));
     scale.push_back(unit);
     scale.push_back(slot.median[static_cast<size_t>(pair.target)]);
@@ -217,7 +218,7 @@ PairBatch ClipStore::Draw(int batch, const AugmentationOptions& options, Random 
   const torch::Tensor units = to_device(scale, {batch, 2});
 
   PairBatch result;
-  result.camera = to_device(camera, {batch, 4});
+  result.camera = to_device(camera, {batch, 5});
   result.rotation = to_device(rotation, {batch, 3, 3});
   result.translation = to_device(translation, {batch, 3});
   const torch::Tensor unit = units.select(1, 0).view({batch, 1, 1, 1});
@@ -238,6 +239,7 @@ PairBatch ClipStore::Draw(int batch, const AugmentationOptions& options, Random 
   result.source_mask = HalveMask(mask);
   result.target_mask = result.source_mask;
 
+  const torch::Tensor lens = MakeAngles(result.camera, width, height);
   const Look look = DrawSharedLook(batch, options.photometric, floats);
   const Look far_look = DrawSharedLook(batch, options.photometric, floats);
   const torch::Tensor turned = torch::rand({batch}, floats).lt(options.turned).to(torch::kFloat);
@@ -246,29 +248,13 @@ PairBatch ClipStore::Draw(int batch, const AugmentationOptions& options, Random 
   const auto make_view = [&](const torch::Tensor& image, const torch::Tensor& own_mask, const Look& own_look,
                              const torch::Tensor& own_angle) {
     const torch::Tensor changed = ChangeLook(image, own_look, options.photometric) * own_mask;
-    return ViewBatch{TurnImages(changed, own_angle, false), TurnImages(own_mask, own_angle, true), own_angle};
+    return ViewBatch{TurnImages(changed, own_angle, false), TurnImages(lens, own_angle, false),
+                     TurnImages(own_mask, own_angle, true), own_angle};
   };
   result.source = make_view(pictures(source), mask, look, angle);
   result.target = make_view(pictures(target), mask, look, angle + angles(options.relative_roll));
   result.far_view = make_view(pictures(far_frame), far_mask, far_look, angles(kTurn / 2));
   return result;
-}
-
-torch::Tensor MakeRays(const torch::Tensor& camera, int64_t width, int64_t height) {
-  const auto options = camera.options();
-  const torch::Tensor x = torch::arange(width, options).view({1, 1, -1});
-  const torch::Tensor y = torch::arange(height, options).view({1, -1, 1});
-  const auto part = [&](int k) { return camera.select(1, k).view({-1, 1, 1}); };
-  const torch::Tensor ray_x = ((x - part(2)) / part(0)).expand({-1, height, width});
-  const torch::Tensor ray_y = ((y - part(3)) / part(1)).expand({-1, height, width});
-  return torch::stack({ray_x, ray_y, torch::ones_like(ray_x)}, 3).flatten(1, 2);
-}
-
-torch::Tensor ProjectPoints(const torch::Tensor& camera, const torch::Tensor& points) {
-  const torch::Tensor z = points.select(2, 2).clamp_min(kNearest);
-  const auto part = [&](int k) { return camera.select(1, k).unsqueeze(1); };
-  return torch::stack(
-      {part(0) * points.select(2, 0) / z + part(2), part(1) * points.select(2, 1) / z + part(3)}, 2);
 }
 
 TrueWarp WarpByTruth(const PairBatch& batch) {
@@ -291,8 +277,9 @@ TrueWarp WarpByTruth(const PairBatch& batch) {
        x.round().clamp(0, static_cast<double>(width - 1)))
           .to(torch::kLong);
   const torch::Tensor there = (batch.target_depth * batch.target_mask).flatten(1).gather(1, nearest);
-  const torch::Tensor z = points.select(2, 2);
-  const torch::Tensor visible = inside * z.gt(kNearest) * there.gt(kHidden * z) * there.lt(kBeyond * z) *
+  const torch::Tensor z = DepthOfPoints(batch.camera, points);
+  const torch::Tensor visible = inside * FrontOfPoints(batch.camera, points).gt(kNearest) *
+                                there.gt(kHidden * z) * there.lt(kBeyond * z) *
                                 (batch.source_depth * batch.source_mask).flatten(1).gt(0);
   return {pixels.view({-1, height, width, 2}), visible.to(torch::kFloat).view({-1, 1, height, width}),
           points};

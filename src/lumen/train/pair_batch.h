@@ -7,20 +7,25 @@
 #include "lumen/base/config.h"
 #include "lumen/base/random.h"
 #include "lumen/train/clip.h"
+#include "lumen/train/lens.h"
 
 namespace lumen {
 
 // The frames of a batch as the networks see them. Geometry stays in the unrotated picture: `angle` says how
 // far a picture was turned about its middle before the network, so that maps can be read at turned places.
 struct ViewBatch {
-  torch::Tensor image;  // (B, 3, H, W), turned and augmented
-  torch::Tensor mask;   // (B, 1, H, W), turned
-  torch::Tensor angle;  // (B)
+  torch::Tensor image;   // (B, 3, H, W), turned and augmented
+  torch::Tensor angles;  // (B, 1, H, W), turned: how far off the axis each pixel looks
+  torch::Tensor mask;    // (B, 1, H, W), turned
+  torch::Tensor angle;   // (B)
+
+  // What the depth network takes: the picture and the lens.
+  torch::Tensor WithAngles() const { return torch::cat({image, angles}, 1); }
 };
 
 struct PairBatch {
   ViewBatch source, target, far_view;
-  torch::Tensor camera;                      // (B, 4): fx, fy, cx, cy of the maps
+  torch::Tensor camera;                      // (B, 5): fx, fy, cx, cy, alpha of the maps
   torch::Tensor source_depth, target_depth;  // (B, 1, H/2, W/2), the source's median is 1; 0 = unknown
   torch::Tensor source_mask, target_mask;    // (B, 1, H/2, W/2), unrotated content
   torch::Tensor rotation, translation;       // target_from_source: (B, 3, 3), (B, 3)
@@ -54,7 +59,7 @@ class ClipStore {
     std::vector<PairIndex> pairs;
     std::vector<Rigid3> world_from_camera;
     std::vector<float> median;
-    PinholeCamera camera;
+    UnifiedCamera camera;
   };
 
   // The slot of the clip that is the k-th oldest.
@@ -82,10 +87,5 @@ struct TrueWarp {
   torch::Tensor points;   // (B, H·W, 3): the pixels' points in the target's frame
 };
 TrueWarp WarpByTruth(const PairBatch& batch);
-
-// Rays at depth 1 for all pixels of maps of this size: (B, H·W, 3).
-torch::Tensor MakeRays(const torch::Tensor& camera, int64_t width, int64_t height);
-// Pixels (…, 2) of points (B, N, 3) → (B, N, 2); depths at least a small positive number.
-torch::Tensor ProjectPoints(const torch::Tensor& camera, const torch::Tensor& points);
 
 }  // namespace lumen

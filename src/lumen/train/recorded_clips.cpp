@@ -6,6 +6,7 @@
 #include "lumen/base/random.h"
 #include "lumen/io/input_stream.h"
 #include "lumen/io/rectifier.h"
+#include "lumen/scene/frame.h"
 
 namespace lumen {
 
@@ -26,7 +27,7 @@ Clip LoadRecording(const fs::path& path) {
                                                        rectifier.TargetCamera().Height() / 2);
   Clip clip;
   clip.name = source->Info().name;
-  clip.camera = *half.AsPinhole();
+  clip.camera = *half.AsUnified();
   clip.mask = rectifier.TargetMask();
   const Trajectory& truth = *source->Info().truth;
   while (true) {
@@ -43,9 +44,11 @@ Clip LoadRecording(const fs::path& path) {
       throw InputError(path,
                        StrCat("frame ", frame->index, " has no true depth: training needs poses and depth"));
     if (frame->index >= static_cast<int64_t>(truth.size())) break;
-    clip.frames.push_back({rectifier.Apply(frame->image),
-                           ResampleDepth(*depth, camera.Resized(depth->Width(), depth->Height()), half),
-                           truth[static_cast<size_t>(frame->index)].world_from_camera});
+    clip.frames.push_back(
+        {rectifier.Apply(frame->image),
+         ViewDepthOfZ(ResampleDepth(*depth, camera.Resized(depth->Width(), depth->Height()), half),
+                      clip.camera),
+         truth[static_cast<size_t>(frame->index)].world_from_camera});
   }
   if (static_cast<int>(clip.frames.size()) < kLeastFrames)
     throw InputError(path, StrCat("only ", clip.frames.size(), " frames with truth: training needs at least ",

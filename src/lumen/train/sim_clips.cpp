@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "lumen/base/random.h"
+#include "lumen/io/rectifier.h"
+#include "lumen/scene/frame.h"
 #include "lumen/sim/degrade.h"
 #include "lumen/sim/renderer.h"
 #include "lumen/sim/suite.h"
@@ -27,14 +29,23 @@ Eigen::Vector3d RandomDirection(Random& random) {
   return v.norm() > 1e-9 ? Eigen::Vector3d(v.normalized()) : Eigen::Vector3d::UnitZ();
 }
 
+// Views of 50° to 160° from side to side, half of them narrow. Most bend as the rectifier would have them
+// bend, the others anyhow, so that no one bend is learned by heart.
 Camera DrawCamera(Random random, int width, int height) {
-  const double focal = width * random.Uniform(0.4, 0.8);
-  PinholeCamera pinhole{focal, focal, (width - 1) / 2.0 + 0.05 * width * random.Uniform(-1, 1),
-                        (height - 1) / 2.0 + 0.05 * width * random.Uniform(-1, 1)};
-  return {pinhole, width, height};
+  const bool narrow = random.Chance(0.5);
+  const double half_angle = narrow ? random.Uniform(25, 52) : random.Uniform(52, 80);
+  const double free_alpha = half_angle > 60 ? random.Uniform(0.35, 0.66) : random.Uniform(0, 0.66);
+  constexpr double kCorner = 1.15;  // content reaches a little farther than the sides
+  const double alpha = random.Chance(0.7) ? AlphaForHalfAngle(kCorner * half_angle) : free_alpha;
+  const double theta = half_angle * M_PI / 180;
+  const double edge = UnifiedCamera(1, 1, 0, 0, alpha).Project({std::sin(theta), 0, std::cos(theta)})->x();
+  const double focal = 0.5 * width / edge;
+  const double cx = (width - 1) / 2.0 + 0.05 * width * random.Uniform(-1, 1);
+  const double cy = (height - 1) / 2.0 + 0.05 * width * random.Uniform(-1, 1);
+  return {UnifiedCamera{focal, focal, cx, cy, alpha}, width, height};
 }
 
-Appearance DrawLook(AnatomyKind kind, Random random, double wildness) {
+Appearance DrawLook(AnatomyKind kind, const Camera& camera, Random random, double wildness) {
   // Half of the clips keep near to what is seen in patients.
   const double wild =
       random.Chance(0.5) ? wildness * random.Uniform(0, 0.25) : wildness * random.Uniform(0.25, 1);
@@ -56,6 +67,7 @@ Appearance DrawLook(AnatomyKind kind, Random random, double wildness) {
   look.tissue.scale *= uniform(0.6, 1.7);
   look.tissue.tint *= uniform(0.5, 2.5);
   for (LightSource& source : look.light.sources) source.position *= uniform(0.2, 1.4);
+  FitLightToLens(camera, look);
   return look;
 }
 
@@ -130,7 +142,8 @@ std::vector<Degradation> DrawDegradation(Random& random, double share) {
 
 ClipFrame RenderFrame(const Renderer& renderer, const Rigid3& pose, double degraded, Random random) {
   const Radiance radiance = renderer.RenderRadiance(pose);
-  const double distance = MedianDepth(radiance.depth);
+  const DepthImage depth = ViewDepthOfZ(radiance.depth, *renderer.View().AsUnified());
+  const double distance = MedianDepth(depth);
   RenderRequest request{pose, random.NextBits()};
   if (random.Chance(0.5)) {
     // A hand in motion: the picture is blurred a little along it.
@@ -146,7 +159,7 @@ ClipFrame RenderFrame(const Renderer& renderer, const Rigid3& pose, double degra
   const auto degradations = DrawDegradation(random, degraded);
   if (!degradations.empty())
     image = Degrader(degradations, random.NextBits()).Apply(image, renderer.ContentMask(), 0);
-  return {std::move(image), HalveDepth(radiance.depth), pose};
+  return {std::move(image), HalveDepth(depth), pose};
 }
 
 }  // namespace
@@ -181,11 +194,11 @@ std::vector<Clip> SimClipSource::MakeScene(int64_t scene) const {
   std::vector<Clip> clips;
   for (int c = 0; c < options_.clips_per_scene; ++c) {
     const Random own = random.Split(static_cast<uint64_t>(c));
-    const Renderer renderer(anatomy, DrawCamera(own.Split("camera"), options_.width, options_.height),
-                            DrawLook(kind, own.Split("look"), options_.wildness));
+    const Camera camera = DrawCamera(own.Split("camera"), options_.width, options_.height);
+    const Renderer renderer(anatomy, camera, DrawLook(kind, camera, own.Split("look"), options_.wildness));
     Clip clip;
     clip.name = StrCat(AnatomyName(kind), "-", anatomy_seed, ".", c);
-    clip.camera = renderer.View().AsPinhole()->Scaled(0.5, 0.5);
+    clip.camera = renderer.View().AsUnified()->Scaled(0.5, 0.5);
     clip.mask = renderer.ContentMask();
     for (int p = 0; p < options_.places; ++p) {
       const Random here = own.Split("place").Split(static_cast<uint64_t>(p));

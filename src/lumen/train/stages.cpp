@@ -109,7 +109,10 @@ PairMaps TurnBack(const std::vector<torch::Tensor>& depth, const FeatureMaps& fe
 }
 
 std::vector<torch::Tensor> RunDepthNetwork(PriorNetworks& networks, const PairBatch& batch) {
-  return networks.depth->forward(torch::cat({batch.source.image, batch.target.image}),
+  // A model of before lenses were told takes the picture alone.
+  const bool told = networks.depth->Spec().input_channels > 3;
+  const auto input = [&](const ViewBatch& view) { return told ? view.WithAngles() : view.image; };
+  return networks.depth->forward(torch::cat({input(batch.source), input(batch.target)}),
                                  torch::cat({batch.source.mask, batch.target.mask}));
 }
 

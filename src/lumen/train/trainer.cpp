@@ -109,7 +109,10 @@ class Training {
   static Model StartingModel(const TrainOptions& options) {
     const auto seed = static_cast<uint64_t>(options.seed);
     if (options.tiny) return MakeTinyModel(seed);
-    return options.init.empty() ? MakeRandomModel(seed) : LoadModel(options.init);
+    if (options.init.empty()) return MakeRandomModel(seed);
+    Model model = LoadModel(options.init);
+    TellLens(model);
+    return model;
   }
   // Whatever is drawn while modules are made follows from the seed as well.
   static const Model& Seeded(const Model& model, int seed) {

@@ -139,8 +139,10 @@ void RunView::PutClouds() {
     if (keyframe.depth.empty()) continue;
     try {
       const KeyframePixels pixels = LoadKeyframePixels(keyframe, *run_.depth_scale);
+      const auto camera = run_.depth_camera->Resized(pixels.depth.Width(), pixels.depth.Height()).AsUnified();
+      const DepthImage depth = ViewDepthOfZ(pixels.depth, *camera);
       store_.Put(ItemKind::kCloud, static_cast<uint32_t>(keyframe.frame),
-                 EncodeCloud({pixels.depth.View(), pixels.image.View()}));
+                 EncodeCloud({depth.View(), pixels.image.View()}));
     } catch (const InputError& error) {
       remarks_.emplace_back(error.what());
     }
