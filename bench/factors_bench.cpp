@@ -31,14 +31,20 @@ double BestMs(int runs, const Body& body) {
 }
 
 struct DensePair {
-  PairScene scene = MakeCavityScene({.whole_image = true});  // all 64 × 80 pixels are samples
+  PairScene scene;  // all 64 × 80 pixels are samples
   Values values;
 
-  DensePair() {
+  explicit DensePair(bool wide) : scene(MakeCavityScene(Lens(wide))) {
     Random random(1);
     values = scene.TrueValues();
     SetPose(values, 0, PoseOf(values, 0).Retract(RandomTangent(random, 0.01)));
     values.Insert(PoseKey(7), scene.TargetFromSource().Retract(RandomTangent(random, 0.01)));
+  }
+
+ private:
+  static PairSceneOptions Lens(bool wide) {
+    const PairSceneOptions all{.whole_image = true};
+    return wide ? Wide(all) : all;
   }
 };
 
@@ -66,7 +72,7 @@ void RunFactor(benchmark::State& state, const Factor& fast, const Factor& plain,
 
 template <typename Make>
 void RunFm(benchmark::State& state, const Make& variables) {
-  const DensePair pair;
+  const DensePair pair(state.range(0) != 0);
   FeatureMetricOptions plain;
   plain.plain = true;
   const FeatureMetricFactor fast(variables(pair.scene), pair.scene.samples, pair.scene.target->frame);
@@ -81,15 +87,15 @@ void TrackingFm(benchmark::State& state) {
         PoseKey(7), DepthVariables::Fixed(scene.source_state.log_scale, scene.source_state.code));
   });
 }
-BENCHMARK(TrackingFm)->Unit(benchmark::kMillisecond);
+BENCHMARK(TrackingFm)->ArgName("fisheye")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 void MappingFm29(benchmark::State& state) {
   RunFm(state, [](const PairScene&) { return PairVariables::World(0, 1); });
 }
-BENCHMARK(MappingFm29)->Unit(benchmark::kMillisecond);
+BENCHMARK(MappingFm29)->ArgName("fisheye")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 void MappingGc46(benchmark::State& state) {
-  const DensePair pair;
+  const DensePair pair(state.range(0) != 0);
   GeometricConsistencyOptions plain;
   plain.plain = true;
   const PairVariables variables = PairVariables::World(0, 1);
@@ -97,7 +103,7 @@ void MappingGc46(benchmark::State& state) {
   const GeometricConsistencyFactor reference(variables, pair.scene.samples, pair.scene.target, plain);
   RunFactor(state, fast, reference, pair.values);
 }
-BENCHMARK(MappingGc46)->Unit(benchmark::kMillisecond);
+BENCHMARK(MappingGc46)->ArgName("fisheye")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 void PoseScaleGraph500(benchmark::State& state) {
   const PoseScaleScene scene = MakePoseScaleScene({.keyframes = 500, .loops = 50, .seed = 2});

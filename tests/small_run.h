@@ -34,7 +34,7 @@ inline Rigid3 ToMap(const Rigid3& pose) {
 }
 
 // The grid of a depth map as triangles, where neighbours are at about the same depth.
-inline void AddGrid(const DepthImage& depth, const RgbImage& image, const PinholeCamera& camera,
+inline void AddGrid(const DepthImage& depth, const RgbImage& image, const UnifiedCamera& camera,
                     const Rigid3& world_from_camera, TriangleMesh& mesh) {
   Image<int32_t> number(depth.Width(), depth.Height(), 1, -1);
   for (int y = 0; y < depth.Height(); ++y) {
@@ -135,7 +135,7 @@ inline std::filesystem::path WriteSmallRun(const std::filesystem::path& folder,
     writer.WriteImage(i, frame.image);
     stored.map.keyframes[i] = {
         MakeSmallKeyframe(frame, i, view), {pose.world_from_camera, 0, Eigen::VectorXd::Zero(1)}, 0};
-    AddGrid(depth, frame.image, *depth_camera.AsPinhole(), pose.world_from_camera, surface);
+    AddGrid(depth, frame.image, *depth_camera.AsUnified(), pose.world_from_camera, surface);
   }
   Json loop = Json::MakeObject();
   loop["event"] = "loop";

@@ -45,6 +45,11 @@ ImageDescriptors FromSimulator(const VocabularyCommand& command, const Model& mo
     options.seed = kFirstTrainingSeed + static_cast<uint64_t>(subject);
     options.width = model.feature.input_width;
     options.height = model.feature.input_height;
+    // Every other round through the kinds looks through a fisheye of 130°.
+    if (subject / kinds % 2 == 1)
+      options.camera = Camera(UnifiedCamera{0.44 * options.width, 0.44 * options.width,
+                                            0.5 * (options.width - 1), 0.5 * (options.height - 1), 0.62},
+                              options.width, options.height);
     options.path.kind = PathKind::kExplore;
     options.threads = AvailableCores();
     const SimulatedSequence sequence(options);

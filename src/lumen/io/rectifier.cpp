@@ -12,7 +12,7 @@ namespace lumen {
 namespace {
 
 constexpr double kSquare = 1e-3;
-constexpr double kNarrow = 42, kWide = 57;  // degrees off the axis: a pinhole up to here, even from there on
+constexpr double kNarrow = 46, kWide = 50;  // degrees off the axis: a pinhole up to here, even from there on
 constexpr double kEvenAlpha = 0.62;         // pixels per angle are even within 6 % up to 80°
 constexpr double kLeastContent = 0.02;      // share of the picture
 constexpr double kMostLost = 0.25;          // share of the content that may lie beyond the view

@@ -11,10 +11,11 @@ namespace {
 const Camera kCamera(PinholeCamera{20, 20, 9.5, 7.5}, 20, 16);
 
 // Keyframes at frames 0 and 3, one unit apart, looking at a wall at depth 2.
-RunFolder WriteTwoKeyframes(const std::filesystem::path& folder, bool with_events) {
+RunFolder WriteTwoKeyframes(const std::filesystem::path& folder, bool with_events,
+                            const Camera& camera = kCamera) {
   Json summary = Json::MakeObject();
   summary[run_key::kDepthScale] = kRunDepthScale;
-  summary[run_key::kCamera] = CameraToJson(kCamera);
+  summary[run_key::kCamera] = CameraToJson(camera);
   RunWriter writer(folder, "", summary);
   Trajectory keyframes;
   for (const int frame : {0, 3}) {
@@ -57,6 +58,20 @@ TEST(RunKeyframes, CloudLiesWhereTheDepthSays) {
   for (const Eigen::Vector3f& point : cloud.vertices) EXPECT_NEAR(point.z(), 2, 1e-3);
   EXPECT_EQ(cloud.colors[0], (std::array<uint8_t, 3>{200, 0, 0}));
   EXPECT_EQ(cloud.colors[320], (std::array<uint8_t, 3>{160, 160, 160}));
+}
+
+// Files hold depth along z, whatever the lens.
+TEST(RunKeyframes, CloudOfAFisheyeLiesWhereTheDepthSays) {
+  const TemporaryFolder folder;
+  const Camera fisheye(UnifiedCamera{9, 9, 9.5, 7.5, 0.6}, 20, 16);
+  const RunFolder run = WriteTwoKeyframes(folder.Path() / "run", true, fisheye);
+  ASSERT_TRUE(run.depth_camera);
+  EXPECT_EQ(*run.depth_camera, fisheye);
+  const TriangleMesh cloud = MakeRunCloud(run, 1000000);
+  ASSERT_EQ(cloud.vertices.size(), 2U * 20 * 16);
+  for (const Eigen::Vector3f& point : cloud.vertices) EXPECT_NEAR(point.z(), 2, 2e-3);
+  const Eigen::Vector2d corner = *fisheye.Project(cloud.vertices[0].cast<double>());
+  EXPECT_LT((corner - Eigen::Vector2d(0, 0)).norm(), 1e-3);
 }
 
 TEST(RunKeyframes, CloudIsThinnedToWhatIsAskedFor) {

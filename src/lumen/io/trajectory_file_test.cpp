@@ -5,6 +5,7 @@
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/random.h"
+#include "lumen/io/calibration.h"
 
 namespace lumen {
 namespace {
@@ -48,6 +49,22 @@ TEST(TrajectoryFile, EveryFormatReadsBack) {
   ExpectSame(LoadTrajectory(folder.Path() / "a.txt", 30), truth);
   SaveTrajectoryColmap(folder.Path() / "model", truth, Camera::FromFieldOfView(77, 160, 128));
   ExpectSame(LoadTrajectory(folder.Path() / "model/images.txt", 30), truth);
+}
+
+// COLMAP knows no unified camera: what is written is its fisheye, and shows the same.
+TEST(TrajectoryFile, AWideViewGoesToColmapAsAFisheye) {
+  const TemporaryFolder folder;
+  const Camera view(UnifiedCamera{35, 35, 39.5, 31.5, 0.62}, 80, 64);
+  SaveTrajectoryColmap(folder.Path(), {{0, Rigid3()}}, view);
+  const Camera read = LoadCalibration(folder.Path() / "cameras.txt");
+  EXPECT_EQ(read.ModelName(), "kannala_brandt");
+  for (int y = 0; y < 64; y += 7) {
+    for (int x = 0; x < 80; x += 7) {
+      const Eigen::Vector3d ray = *view.Unproject({x, y});
+      if (ray.z() < 0.1) continue;
+      EXPECT_LT((*read.Project(ray) - Eigen::Vector2d(x, y)).norm(), 0.01) << x << " " << y;
+    }
+  }
 }
 
 TEST(TrajectoryFile, FaultsNameTheLine) {

@@ -56,6 +56,21 @@ TEST(FeaturePyramid, PackedAndUnpackedItIsTheSameBitForBit) {
   EXPECT_THROW(UnpackFeatures(whole, mask, 1), ContractError);
 }
 
+TEST(View, DepthAlongZAndInTheViewsMeasureAreTheSamePoints) {
+  const UnifiedCamera camera{20, 20, 19.5, 15.5, 0.6};
+  DepthImage z(40, 32, 1, 2.0F);
+  z(5, 6) = 0;
+  const DepthImage depth = ViewDepthOfZ(z, camera);
+  EXPECT_EQ(depth(5, 6), 0);
+  for (int y = 0; y < 32; y += 4) {
+    for (int x = 0; x < 40; x += 4)
+      EXPECT_NEAR(static_cast<double>(depth(x, y)) * camera.RayAtUnitDepth(x, y).z(), 2, 1e-6);
+  }
+  const DepthImage back = ZOfViewDepth(depth, camera);
+  for (size_t i = 0; i < z.Size(); ++i) EXPECT_NEAR(back.Data()[i], z.Data()[i], 1e-6);
+  EXPECT_EQ(ViewDepthOfZ(z, PinholeCamera{20, 20, 19.5, 15.5}), z);
+}
+
 TEST(View, HasHalfTheCameraAndOnlyWholeContent) {
   Mask mask(32, 24, 1, 255);
   mask(5, 5) = 0;

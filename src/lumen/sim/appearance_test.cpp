@@ -34,6 +34,16 @@ TEST(Appearance, TissueIsRedUnlessWild) {
   EXPECT_GT(wild_not_red, 15);
 }
 
+TEST(Appearance, LightReachesTheEdgeOfAWideLensAndIsLeftAloneForANarrowOne) {
+  const Appearance drawn = MakeAppearance(AnatomyKind::kColon, 5);
+  Appearance narrow = drawn, wide = drawn;
+  FitLightToLens(Camera::FromFieldOfView(77, 160, 128), narrow);
+  EXPECT_EQ(narrow.light.cone_exponent, drawn.light.cone_exponent);
+  FitLightToLens(Camera(UnifiedCamera{60, 60, 79.5, 63.5, 0.62}, 160, 128), wide);
+  EXPECT_LT(wide.light.cone_exponent, drawn.light.cone_exponent);
+  EXPECT_GT(wide.light.cone_exponent, 0);
+}
+
 TEST(ContentMask, IsADiscCutAboveAndBelow) {
   MaskOptions options;
   options.radius = 0.9F;

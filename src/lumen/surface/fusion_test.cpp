@@ -14,15 +14,15 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr int kWidth = 80, kHeight = 64;
-const PinholeCamera kCamera{50, 50, 39.5, 31.5};
+const UnifiedCamera kCamera{50, 50, 39.5, 31.5};
 
 // What a camera sees of a hollow ball of radius 20 about the origin, from within.
-DepthView SeeBall(const Rigid3& world_from_camera) {
-  DepthView view{kCamera, world_from_camera, DepthImage(kWidth, kHeight), RgbImage(kWidth, kHeight, 3, 200)};
+DepthView SeeBall(const Rigid3& world_from_camera, const UnifiedCamera& camera = kCamera) {
+  DepthView view{camera, world_from_camera, DepthImage(kWidth, kHeight), RgbImage(kWidth, kHeight, 3, 200)};
   const Vector3d c = world_from_camera.Translation();
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
-      const Vector3d ray = world_from_camera.Rotation() * kCamera.RayAtUnitDepth(x, y);
+      const Vector3d ray = world_from_camera.Rotation() * camera.RayAtUnitDepth(x, y);
       const double b = ray.dot(c), a = ray.squaredNorm();
       view.depth(x, y) = static_cast<float>((-b + std::sqrt(b * b - a * (c.squaredNorm() - 400))) / a);
     }
@@ -45,6 +45,22 @@ TEST(Fusion, AHollowBallComesBack) {
     EXPECT_LT(p.normalized().dot(result.mesh.normals[i].cast<double>()), -0.9);  // towards the camera
   }
   EXPECT_LT(sum / static_cast<double>(result.mesh.vertices.size()), 0.02);
+}
+
+TEST(Fusion, AHollowBallComesBackThroughAFisheye) {
+  const UnifiedCamera fisheye{33, 33, 39.5, 31.5, 0.62};  // 140° from side to side
+  const ViewList views{
+      12, [&](int i) {
+        return SeeBall(Rigid3(ExpSO3({0.5 * i, 1.1 * i, 0}), Vector3d(0.3 * i, -2, 1)), fisheye);
+      }};
+  const FusionResult result = FuseViews(views, {}, 1);
+  ASSERT_EQ(result.status, FusionStatus::kOk);
+  double sum = 0;
+  for (const Eigen::Vector3f& vertex : result.mesh.vertices)
+    sum += std::abs(static_cast<double>(vertex.norm()) - 20);
+  EXPECT_LT(sum / static_cast<double>(result.mesh.vertices.size()), 0.05);
+  // Twelve such views show nearly the whole ball.
+  EXPECT_GT(ComputeArea(result.mesh), 0.85 * 4 * M_PI * 400);
 }
 
 TEST(Fusion, WhereViewsDisagreeTheSurfaceLiesBetweenThem) {

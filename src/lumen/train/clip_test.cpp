@@ -106,7 +106,7 @@ TEST(ClipStream, BringsTheSourcesErrorToItsUser) {
 void WriteSequence(const std::filesystem::path& folder, bool with_depth, bool with_poses) {
   SequenceInfo info;
   info.name = "flat";
-  info.camera = Camera(PinholeCamera{40, 40, 39.5, 31.5}, 80, 64);
+  info.camera = Camera(PinholeCamera{60, 60, 39.5, 31.5}, 80, 64);
   SequenceWriter writer(folder, info);
   Trajectory truth;
   for (int k = 0; k < 30; ++k) {

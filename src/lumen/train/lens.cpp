@@ -6,7 +6,7 @@ namespace {
 
 constexpr double kLeastDepth = 1e-3;
 
-torch::Tensor Part(const torch::Tensor& camera, int k) { return camera.select(1, k).unsqueeze(1); }
+torch::Tensor CameraPart(const torch::Tensor& camera, int k) { return camera.select(1, k).unsqueeze(1); }
 
 // A little is added under the root, so that its derivative at 0 is finite.
 torch::Tensor Distance(const torch::Tensor& points) { return (points.square().sum(2) + 1e-12).sqrt(); }
@@ -41,18 +41,18 @@ torch::Tensor MakeAngles(const torch::Tensor& camera, int64_t width, int64_t hei
 }
 
 torch::Tensor DepthOfPoints(const torch::Tensor& camera, const torch::Tensor& points) {
-  const torch::Tensor alpha = Part(camera, 4);
+  const torch::Tensor alpha = CameraPart(camera, 4);
   return (1 - alpha) * points.select(2, 2) + alpha * Distance(points);
 }
 
 torch::Tensor DepthByPoints(const torch::Tensor& camera, const torch::Tensor& points) {
-  const torch::Tensor alpha = Part(camera, 4);
+  const torch::Tensor alpha = CameraPart(camera, 4);
   const torch::Tensor aside = points * (alpha / Distance(points)).unsqueeze(2);
   return torch::cat({aside.slice(2, 0, 2), aside.slice(2, 2, 3) + (1 - alpha).unsqueeze(2)}, 2);
 }
 
 torch::Tensor FrontOfPoints(const torch::Tensor& camera, const torch::Tensor& points) {
-  const torch::Tensor alpha = Part(camera, 4);
+  const torch::Tensor alpha = CameraPart(camera, 4);
   const torch::Tensor ratio = alpha / (1 - alpha);
   const torch::Tensor reach = torch::minimum(ratio, 1 / ratio.clamp_min(1e-6));
   return points.select(2, 2) + reach * Distance(points);
@@ -60,8 +60,8 @@ torch::Tensor FrontOfPoints(const torch::Tensor& camera, const torch::Tensor& po
 
 torch::Tensor ProjectPoints(const torch::Tensor& camera, const torch::Tensor& points) {
   const torch::Tensor depth = DepthOfPoints(camera, points).clamp_min(kLeastDepth);
-  return torch::stack({Part(camera, 0) * points.select(2, 0) / depth + Part(camera, 2),
-                       Part(camera, 1) * points.select(2, 1) / depth + Part(camera, 3)},
+  return torch::stack({CameraPart(camera, 0) * points.select(2, 0) / depth + CameraPart(camera, 2),
+                       CameraPart(camera, 1) * points.select(2, 1) / depth + CameraPart(camera, 3)},
                       2);
 }
 
