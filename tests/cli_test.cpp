@@ -197,8 +197,8 @@ TEST(Cli, FullDiskExitsWithThreeAndLeavesNothing) {
   const fs::path out = folder.Path() / "out";
   // A limit on the size of files is a disk that takes no more, for one process.
   ExpectFault(
-      StrCat("( ulimit -f 8; lumen convert ", (folder.Path() / "in").string(), " ", out.string(), " )"), 3,
-      "cannot write", out);
+      StrCat("( ", FullDisk(8), "lumen convert ", (folder.Path() / "in").string(), " ", out.string(), " )"),
+      3, "cannot write", out);
 }
 
 TEST(Cli, TargetThatIsNotEmptyIsRefusedAndLeftAlone) {
@@ -244,7 +244,7 @@ TEST(Cli, SimulateFaultsAreOneLineAndLeaveNothing) {
   ExpectFault(simulate + "--size 3x3", 2, "expected WIDTHxHEIGHT", out);
   ExpectFault(simulate + "--path sideways", 2, "sideways", out);
   ExpectFault(simulate + "--degrade smoke:9", 2, "smoke", out);
-  ExpectFault(StrCat("( ulimit -f 8; ", simulate, "--frames 2 --size 160x128 --threads 1 )"), 3,
+  ExpectFault(StrCat("( ", FullDisk(8), simulate, "--frames 2 --size 160x128 --threads 1 )"), 3,
               "cannot write", out);
   fs::create_directory(out);
   std::ofstream(out / "precious") << "x";

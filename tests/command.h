@@ -17,6 +17,20 @@ struct CommandResult {
   std::string err;
 };
 
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
+// For a shell: no file may grow beyond so many blocks of 512 bytes, as on a full disk. The thread sanitizer
+// maps a temporary file of its own when a program starts, and dies where that cannot grow: it is given no
+// place for one.
+inline std::string FullDisk(int blocks) {
+  return (kThreadSanitizer ? "export TMPDIR=/nowhere; ulimit -f " : "ulimit -f ") + std::to_string(blocks) +
+         "; ";
+}
+
 // `line` is a shell command; "lumen" in it stands for the program just built.
 inline CommandResult RunCommand(const std::string& line) {
   const TemporaryFolder folder;

@@ -19,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFrames = 60;
+// Of a camera: so slow that frames are hardly ever late, and so fast that nobody waits long for a dozen.
+constexpr const char* kPace = kThreadSanitizer ? "--realtime --fps 0.3" : "--realtime --fps 5";
 constexpr int kBeforeTheStop = 12;  // frames that are on disk when a run is stopped
 constexpr const char* kAnatomy = "--anatomy colon --seed 901 --path insertion --size 160x128 --frames 60 ";
 
@@ -65,9 +67,8 @@ class RunCli : public ::testing::Test {
     const std::string enough =
         StrCat("[ $(cat ", Path(out), "/frames.tum 2>/dev/null | grep -vc '^#') -ge ", kBeforeTheStop, " ]");
     return RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path(out),
-                             " --device cpu --realtime --fps 5 --no-surface & p=$!; ",
-                             "for i in $(seq 1200); do ", enough, " && break; sleep 0.1; done; ", stop,
-                             "; wait $p"));
+                             " --device cpu --no-surface ", kPace, " & p=$!; ", "for i in $(seq 6000); do ",
+                             enough, " && break; sleep 0.1; done; ", stop, "; wait $p"));
   }
 
   static TemporaryFolder* folder_;
@@ -157,7 +158,7 @@ TEST_F(RunCli, AnUnreadableFrameIsSkippedAndCounted) {
 
 TEST_F(RunCli, AFullDiskEndsWithThreeAndKeepsWhatThereIs) {
   // The map is the first file that outgrows the limit.
-  const CommandResult result = RunCommand(StrCat("( ulimit -f 400; lumen -q run ", Path("seq"), " --out ",
+  const CommandResult result = RunCommand(StrCat("( ", FullDisk(400), "lumen -q run ", Path("seq"), " --out ",
                                                  Path("full"), " --deterministic --no-surface )"));
   ExpectOneLine(result, 3, "cannot write");
   const Json grades = Grade("full", "seq");
@@ -166,9 +167,8 @@ TEST_F(RunCli, AFullDiskEndsWithThreeAndKeepsWhatThereIs) {
 
 // Here it is the first keyframe's picture that outgrows the limit, long before the video ends.
 TEST_F(RunThreadsCli, AFullDiskStopsARunInItsMiddleAndTheSummarySaysWhy) {
-  const CommandResult result =
-      RunCommand(StrCat("( ulimit -f 24; lumen -q run ", Path("seq"), " --out ", Path("choked"),
-                        " --device cpu --realtime --fps 5 --no-surface )"));
+  const CommandResult result = RunCommand(StrCat("( ", FullDisk(24), "lumen -q run ", Path("seq"), " --out ",
+                                                 Path("choked"), " --device cpu --no-surface ", kPace, " )"));
   ExpectOneLine(result, 3, "cannot write");
   const RunFolder run = ReadRunFolder(Path("choked"));
   EXPECT_NE(run.failed.find("cannot write"), std::string::npos) << run.failed;

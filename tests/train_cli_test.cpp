@@ -70,7 +70,7 @@ TEST_F(TrainCli, ACheckpointSurvivesWhateverGoesWrong) {
   const CommandResult other = RunCommand("lumen train" + Out() + "--steps 2 --device cpu --resume");
   EXPECT_EQ(other.code, 2);
   EXPECT_NE(other.err.find("a checkpoint of another architecture"), std::string::npos) << other.err;
-  const CommandResult full = RunCommand("ulimit -f 64; lumen train --resume" + Out() + kTiny);
+  const CommandResult full = RunCommand(FullDisk(64) + "lumen train --resume" + Out() + kTiny);
   EXPECT_EQ(full.code, 3);
   EXPECT_NE(full.err.find("cannot write"), std::string::npos) << full.err;
   EXPECT_EQ(ReadFile(Path("run/checkpoint.json")), before);
