@@ -23,8 +23,14 @@ TEST_P(TorchAgreement, EngineGivesWhatTorchGivesOnTheSameWeights) {
     const auto tensors = MakeTensors(spec);
     TorchNetwork network(spec);
     network->Load(tensors);
-    const std::vector<torch::Tensor> expected = network->forward(ToTorch(image), MaskToTorch(mask));
-    NetworkEngine engine(spec, tensors, mask);
+    const LensView view(Camera(UnifiedCamera{60, 60, 80, 64, 0.6}, 160, 128), mask);
+    torch::Tensor input = ToTorch(image);
+    if (spec.input_channels > 3) {
+      const torch::Tensor angles = torch::from_blob(const_cast<float*>(view.angles.Data()), {1, 1, 128, 160});
+      input = torch::cat({input, angles}, 1);
+    }
+    const std::vector<torch::Tensor> expected = network->forward(input, MaskToTorch(mask));
+    NetworkEngine engine(spec, tensors, view);
     engine.RunTrunk(image);
     for (int head = 0; head < 2; ++head) {
       const Image<float> map = FromTorch(expected[static_cast<size_t>(head)]);
