@@ -39,14 +39,14 @@ void RunRecorder::WriteNew() {
     const std::lock_guard lock(mutex_);
     std::swap(news, news_);
   }
-  Sort(std::move(news));
+  Sort(news);
   // The path before the pictures: it is what a killed run is graded by.
   WriteEvents(Now());
   paths_.Update(*map_, Now());
   WriteKeyframes(*map_);
 }
 
-void RunRecorder::Sort(News news) {
+void RunRecorder::Sort(const News& news) {
   for (const Recorded& frame : news.frames) {
     events_.AddFrame(frame.result, frame.at);
     for (const LoopEvent& loop : frame.loops) events_.AddLoop(loop, *frame.map);
@@ -78,7 +78,7 @@ void RunRecorder::Finish(const MapSnapshot& map, const std::vector<LoopEvent>& l
   ticker_.Stop();
   FirstFailure failure;
   failure.Try([&] { ticker_.Check(); });
-  Sort(std::move(news_));
+  Sort(news_);
   for (const LoopEvent& loop : loops) {
     counts_.Add(loop);
     events_.AddLoop(loop, map);

@@ -42,7 +42,7 @@ class RunRecorder {
   };
   double Now() const { return clock_.ElapsedMs() / 1000; }
   void WriteNew();
-  void Sort(News news);
+  void Sort(const News& news);
   void WriteEvents(double now);
   void WriteKeyframes(const MapSnapshot& map);
 
