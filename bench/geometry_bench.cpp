@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "lumen/base/random.h"
-#include "lumen/geometry/camera.h"
 #include "lumen/geometry/registration_problem.h"
 
 namespace lumen {

@@ -185,7 +185,7 @@ TEST_P(FactorKernelLens, TunedEqualsPlainWithBothGradientsAndHiddenSamples) {
     ExpectSame(SumFmFast(problem, state, all, true), both, StrCat("symmetric, seed ", seed));
     EXPECT_NEAR(both.error, one_sided.error, 1e-9 * both.error);
     EXPECT_GT(RelativeError(both.H, one_sided.H), 1e-3);
-    EXPECT_LT(RelativeError(both.H, one_sided.H), 0.3);
+    EXPECT_LT(RelativeError(both.H, one_sided.H), GetParam() ? 0.3 : 0.2);
     problem.hidden = &hidden;
     const PairSystem seen = SumFmPlain(problem, state, all, true);
     ExpectSame(SumFmFast(problem, state, all, true), seen, StrCat("hidden, seed ", seed));

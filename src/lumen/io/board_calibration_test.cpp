@@ -47,20 +47,17 @@ Rigid3 Place(double tilt_x, double tilt_y, double x, double y, double distance) 
   return Rigid3(ExpSO3({tilt_x, tilt_y, 0.1}), {x, y, distance}) * centred;
 }
 
-std::vector<BoardView> FindViews(const Camera& camera) {
+// How the board is held in one picture: tilts in radians, place in mm.
+struct Hold {
+  double tilt_x, tilt_y, x, y, distance;
+};
+
+std::vector<BoardView> FindViews(const Camera& camera, const std::vector<Hold>& holds, double farther = 1) {
   std::vector<BoardView> views;
   int64_t index = 0;
-  for (const auto& [tx, ty, x, y, z] : std::vector<std::array<double, 5>>{{0, 0, 0, 0, 70},
-                                                                          {0.5, 0, -20, -14, 90},
-                                                                          {-0.5, 0.1, 22, -14, 95},
-                                                                          {0, 0.5, -22, 16, 95},
-                                                                          {0.1, -0.5, 22, 15, 90},
-                                                                          {0.35, 0.35, 0, 0, 80},
-                                                                          {-0.35, -0.3, 5, 5, 65},
-                                                                          {0.3, -0.4, -10, 8, 75},
-                                                                          {0, 0, -26, 0, 90},
-                                                                          {0.2, 0.1, 26, 2, 90}}) {
-    if (auto view = FindBoard(RenderBoard(camera, Place(tx, ty, x, y, z), index++), {7, 5, 10}))
+  for (const Hold& hold : holds) {
+    const Rigid3 place = Place(hold.tilt_x, hold.tilt_y, hold.x, hold.y, farther * hold.distance);
+    if (auto view = FindBoard(RenderBoard(camera, place, index++), {7, 5, 10}))
       views.push_back(std::move(*view));
   }
   return views;
@@ -70,7 +67,16 @@ class KnownCamera : public ::testing::TestWithParam<Camera::Model> {};
 
 TEST_P(KnownCamera, IsFoundAgainFromItsPicturesOfABoard) {
   const Camera truth(GetParam(), kWidth, kHeight);
-  const std::vector<BoardView> views = FindViews(truth);
+  const std::vector<BoardView> views = FindViews(truth, {{0, 0, 0, 0, 70},
+                                                         {0.5, 0, -20, -14, 90},
+                                                         {-0.5, 0.1, 22, -14, 95},
+                                                         {0, 0.5, -22, 16, 95},
+                                                         {0.1, -0.5, 22, 15, 90},
+                                                         {0.35, 0.35, 0, 0, 80},
+                                                         {-0.35, -0.3, 5, 5, 65},
+                                                         {0.3, -0.4, -10, 8, 75},
+                                                         {0, 0, -26, 0, 90},
+                                                         {0.2, 0.1, 26, 2, 90}});
   ASSERT_GE(views.size(), 8U);
   const auto fit = FitCamera(views, {7, 5, 10}, {.model = "auto", .width = kWidth, .height = kHeight});
   ASSERT_TRUE(fit);
@@ -99,25 +105,21 @@ TEST_P(KnownFisheye, IsFoundAgainFromItsPicturesOfABoard) {
   const double focal = kWidth / (GetParam() * M_PI / 180);
   const Camera truth(KannalaBrandtCamera{{focal, focal * 1.002, 203, 157}, {-0.05, 0.01, -0.004, 0.0005}},
                      kWidth, kHeight);
-  std::vector<BoardView> views;
-  int64_t index = 0;
-  for (const auto& [tx, ty, x, y, z] : std::vector<std::array<double, 5>>{{0, 0, 0, 0, 30},
-                                                                          {0.5, 0, -20, -14, 35},
-                                                                          {-0.5, 0.1, 22, -14, 35},
-                                                                          {0, 0.5, -22, 16, 35},
-                                                                          {0.1, -0.5, 22, 15, 35},
-                                                                          {0.35, 0.35, 0, 0, 28},
-                                                                          {-0.35, -0.3, 5, 5, 26},
-                                                                          {0.3, -0.4, -30, 8, 30},
-                                                                          {0, 0, -35, 0, 32},
-                                                                          {0.2, 0.1, 38, 2, 32},
-                                                                          {0, 0, 0, 24, 30},
-                                                                          {0, 0.2, 0, -26, 30}}) {
-    // The narrower, the farther away.
-    const Rigid3 place = Place(tx, ty, x, y, z * 3.8 * focal / kWidth);
-    if (auto view = FindBoard(RenderBoard(truth, place, index++), {7, 5, 10}))
-      views.push_back(std::move(*view));
-  }
+  // The narrower, the farther away.
+  const std::vector<BoardView> views = FindViews(truth,
+                                                 {{0, 0, 0, 0, 30},
+                                                  {0.5, 0, -20, -14, 35},
+                                                  {-0.5, 0.1, 22, -14, 35},
+                                                  {0, 0.5, -22, 16, 35},
+                                                  {0.1, -0.5, 22, 15, 35},
+                                                  {0.35, 0.35, 0, 0, 28},
+                                                  {-0.35, -0.3, 5, 5, 26},
+                                                  {0.3, -0.4, -30, 8, 30},
+                                                  {0, 0, -35, 0, 32},
+                                                  {0.2, 0.1, 38, 2, 32},
+                                                  {0, 0, 0, 24, 30},
+                                                  {0, 0.2, 0, -26, 30}},
+                                                 3.8 * focal / kWidth);
   ASSERT_GE(views.size(), 8U);
   const auto fit = FitCamera(views, {7, 5, 10}, {.model = "auto", .width = kWidth, .height = kHeight});
   ASSERT_TRUE(fit);
