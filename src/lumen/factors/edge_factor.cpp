@@ -5,7 +5,7 @@
 namespace lumen {
 
 EdgeFactor::EdgeFactor(const Key& first, const Key& second, FactorGraph parts)
-    : RelativeFactor(first, second), parts_(std::move(parts)) {
+    : RelativeFactor({first, second}), parts_(std::move(parts)) {
   LUMEN_CHECK(!parts_.empty());
 }
 

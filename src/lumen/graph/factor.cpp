@@ -51,21 +51,31 @@ NormalBlock ResidualFactor::Linearize(const Values& values) const {
   return block;
 }
 
-RelativeFactor::RelativeFactor(const Key& first, const Key& second) : Factor({first, second}) {
-  LUMEN_CHECK(first.kind == KeyKind::kKeyframe && second.kind == KeyKind::kKeyframe && first != second);
+RelativeFactor::RelativeFactor(std::vector<Key> keyframes) : Factor(std::move(keyframes)) {
+  LUMEN_CHECK(Keys().size() >= 2);
+  for (auto key = Keys().begin(); key != Keys().end(); ++key) {
+    LUMEN_CHECK(key->kind == KeyKind::kKeyframe && std::find(Keys().begin(), key, *key) == key);
+  }
 }
 
 Eigen::VectorXd RelativeFactor::StepFrom(const std::vector<Value>& from, const Values& now) const {
-  const auto& first_then = std::get<KeyframeValue>(from[0]);
-  const auto& second_then = std::get<KeyframeValue>(from[1]);
-  const KeyframeValue& first = now.Keyframe(Keys()[0]);
-  const KeyframeValue& second = now.Keyframe(Keys()[1]);
-  const Sim3 first_from_second_then =
-      first_then.world_from_keyframe.Inverse() * second_then.world_from_keyframe;
-  const Sim3 second_from_first = second.world_from_keyframe.Inverse() * first.world_from_keyframe;
-  Eigen::VectorXd step(2 * KeyframeValue::kPlace + first.code.size() + second.code.size());
-  step << (first_from_second_then * second_from_first).Log(), first.code - first_then.code, Vector7d::Zero(),
-      second.code - second_then.code;
+  const auto& last_then = std::get<KeyframeValue>(from.back());
+  const KeyframeValue& last = now.Keyframe(Keys().back());
+  const Sim3 back = last_then.world_from_keyframe * last.world_from_keyframe.Inverse();
+  int dimension = 0;
+  for (const Value& value : from) dimension += Dimension(value);
+  Eigen::VectorXd step(dimension);
+  int row = 0;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const auto& then = std::get<KeyframeValue>(from[i]);
+    const KeyframeValue& here = now.Keyframe(Keys()[i]);
+    const bool is_last = i + 1 == from.size();
+    step.segment<KeyframeValue::kPlace>(row) =
+        is_last ? Vector7d::Zero()
+                : (then.world_from_keyframe.Inverse() * (back * here.world_from_keyframe)).Log();
+    step.segment(row + KeyframeValue::kPlace, here.code.size()) = here.code - then.code;
+    row += KeyframeValue::kPlace + static_cast<int>(here.code.size());
+  }
   return step;
 }
 

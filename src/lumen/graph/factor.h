@@ -50,11 +50,11 @@ class ResidualFactor : public Factor {
   virtual Eigen::VectorXd Residual(const Values& values, Eigen::MatrixXd* jacobian) const = 0;
 };
 
-// A factor between two keyframes that sees them relative to each other alone.
+// A factor between keyframes that sees them relative to each other alone.
 class RelativeFactor : public Factor {
  public:
-  RelativeFactor(const Key& first, const Key& second);
-  // As if the second had stayed in place.
+  explicit RelativeFactor(std::vector<Key> keyframes);
+  // As if the last had stayed in place.
   Eigen::VectorXd StepFrom(const std::vector<Value>& from, const Values& now) const override;
 };
 

@@ -155,7 +155,7 @@ class BetweenKeyframes : public RelativeFactor {
  public:
   BetweenKeyframes(int64_t a, int64_t b, const Sim3& b_from_a, const Vector7d& weights,
                    Eigen::VectorXd code_difference, double code_weight = 1)
-      : RelativeFactor(KeyframeKey(a), KeyframeKey(b)),
+      : RelativeFactor({KeyframeKey(a), KeyframeKey(b)}),
         b_from_a_(b_from_a),
         weights_(weights),
         code_difference_(std::move(code_difference)),

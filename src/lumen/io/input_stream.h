@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "lumen/base/prefetch.h"
+#include "lumen/io/fine_view.h"
 #include "lumen/io/frame_source.h"
 #include "lumen/io/rectifier.h"
 #include "lumen/scene/frame.h"
@@ -33,6 +34,7 @@ class InputStream {
   std::unique_ptr<FrameSource> source_;
   std::vector<RawFrame> peeked_;  // read for the mask, not yet handed on; in reverse order
   std::unique_ptr<const Rectifier> rectifier_;
+  std::unique_ptr<const FineView> fine_;
   std::atomic<int64_t> unreadable_ = 0;
   std::unique_ptr<Prefetcher<InputFrame>> prefetcher_;
 };

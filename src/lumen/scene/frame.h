@@ -20,6 +20,9 @@ struct InputFrame {
   int64_t index = 0;
   double time = 0;  // seconds
   RgbImage image;
+  // The same view in grey, at whole multiples of the image's size, where the video shows more than the image
+  // holds; empty: it does not.
+  Image<uint8_t> fine = {};
 };
 
 // One level of the feature map F with its spatial derivatives, interleaved per pixel as
@@ -91,6 +94,7 @@ struct Frame {
   RgbImage image;
   FeaturePyramid features;
   std::shared_ptr<const View> view;
+  Image<uint8_t> fine = {};  // as the input had it
 };
 
 // The same frame with packed features, and with all levels ready; the frame itself if it is so already.

@@ -24,7 +24,8 @@ SmootherOptions WithThreads(SmootherOptions options, int threads) {
 Mapper::Mapper(const MappingOptions& options, int threads)
     : options_(options),
       smoother_(WithThreads(options.smoother, threads)),
-      unpacked_(std::make_shared<UnpackedFeatures>(kUnpacked)) {}
+      unpacked_(std::make_shared<UnpackedFeatures>(kUnpacked)),
+      book_(options.points) {}
 
 void Mapper::AddFactor(FactorPtr factor, std::vector<FactorId>* goes_to) {
   change_.new_factors.push_back(std::move(factor));
@@ -68,6 +69,8 @@ void Mapper::Add(KeyframeId id, std::shared_ptr<const Keyframe> keyframe, Keyfra
   const auto few_samples = sample(options_.geometric_samples);
   keyframes_.emplace(
       id, Entry{{std::move(keyframe), std::move(state), submap}, samples, few_samples, parent, submap});
+  book_.Add(id, *At(id).keyframe, samples->MeanDepth());
+  fresh_.push_back(id);
   keyframes_.at(id).touched = ++added_;
   AddFactor(std::make_shared<CodeFactor>(KeyframeKey(id), Eigen::VectorXd::Zero(bases), code_weight),
             &keyframes_.at(id).prior);
@@ -112,6 +115,7 @@ void Mapper::Connect(KeyframeId a, KeyframeId b, EdgeKind kind) {
   AddDirection(a, b, parts, edge.hidden);
   AddDirection(b, a, parts, edge.hidden);
   AddFactor(std::make_shared<EdgeFactor>(KeyframeKey(a), KeyframeKey(b), std::move(parts)), &edge.factors);
+  book_.Connect(a, At(a), b, At(b));
   for (const auto& [id, other] : {Pair{a, b}, Pair{b, a}}) {
     Entry& keyframe = keyframes_.at(id);
     keyframe.neighbours.push_back(other);
@@ -128,6 +132,7 @@ void Mapper::Disconnect(KeyframeId a, KeyframeId b) {
   LUMEN_CHECK(found != edges_.end());
   Remove(found->second.factors);
   edges_.erase(found);
+  book_.Disconnect(a, b);
   std::erase(keyframes_.at(a).neighbours, b);
   std::erase(keyframes_.at(b).neighbours, a);
 }
@@ -168,6 +173,8 @@ void Mapper::Retire(KeyframeId id, KeyframeId host) {
   if (is_pending) FinishPending();
   for (const KeyframeId neighbour : neighbours) Disconnect(id, neighbour);
   Remove(keyframes_.at(id).prior);
+  Remove(keyframes_.at(id).points);
+  book_.Remove(id);
   change_.removed_variables.push_back(KeyframeKey(id));
   MapKeyframe entry = At(id);
   const Sim3 host_from_keyframe = PlaceOf(At(host).state).Inverse() * PlaceOf(entry.state);
@@ -234,7 +241,27 @@ void Mapper::ReleaseAll() {
 
 SmootherSummary Mapper::Update() { return UpdateWith(options_.evaluations); }
 
+// Points that were seen anew, or are not any more: their keyframe's factor is made again.
+void Mapper::RenewPoints() {
+  for (const KeyframeId id : std::exchange(fresh_, {})) {
+    if (!Contains(id)) continue;
+    auto at = keyframes_.find(id);
+    for (int back = 0; back < options_.points.reach && at != keyframes_.begin(); ++back) {
+      --at;
+      if (at->second.entry.submap == At(id).submap && !Connected(id, at->first))
+        book_.Connect(id, At(id), at->first, at->second.entry);
+    }
+  }
+  for (const KeyframeId id : book_.TakeChanged()) {
+    std::vector<FactorId>& factors = keyframes_.at(id).points;
+    Remove(factors);
+    factors.clear();
+    if (FactorPtr factor = book_.MakeFactor(id)) AddFactor(std::move(factor), &factors);
+  }
+}
+
 SmootherSummary Mapper::UpdateWith(int most_evaluations) {
+  RenewPoints();
   HoldSettled();
   const SmootherChange change = std::exchange(change_, {});
   const std::vector<std::vector<FactorId>*> owners = std::exchange(owners_, {});

@@ -91,6 +91,7 @@ class Mapper {
     int born_in = 0;
     std::vector<KeyframeId> neighbours = {};
     std::vector<FactorId> prior = {};
+    std::vector<FactorId> points = {};
     int64_t touched = 0;  // how many keyframes had been added when it last got a connection
     bool settled = false;
 
@@ -119,6 +120,7 @@ class Mapper {
   static Pair Ordered(KeyframeId a, KeyframeId b) { return a < b ? Pair{a, b} : Pair{b, a}; }
 
   SmootherSummary UpdateWith(int most_evaluations);
+  void RenewPoints();
   void HoldInPlace(int submap, KeyframeId id);
   void Remove(const std::vector<FactorId>& factors);
   void FinishPending();
@@ -137,6 +139,8 @@ class Mapper {
   MappingOptions options_;
   IncrementalSmoother smoother_;
   std::shared_ptr<UnpackedFeatures> unpacked_;
+  PointBook book_;
+  std::vector<KeyframeId> fresh_;
   SmootherChange change_;
   std::vector<std::vector<FactorId>*> owners_;  // of change_'s factors, in their order
   std::map<KeyframeId, Entry> keyframes_;

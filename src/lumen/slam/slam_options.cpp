@@ -19,6 +19,7 @@ SlamOptions::SlamOptions() {
   mapping.feature_metric.symmetric = true;
   mapping.geometric.weight = 0.002;
   mapping.smoother.held_slack = 3;
+  mapping.smoother.relinearize = {.pose = 0.005, .log_scale = 0.005, .code = 0.05};
 }
 
 int SlamOptions::Threads() const {
@@ -105,6 +106,7 @@ void MappingOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("use_feature_metric", use_feature_metric, {.help = "FM between keyframes"});
   visitor.Group("feature_metric", feature_metric);
   visitor.Group("geometric", geometric);
+  visitor.Group("points", points);
   visitor.Field("code_weight", code_weight,
                 {.min = 0, .help = "CD: holds the codes' share of the depth near zero"});
   visitor.Field("anchor_weight", anchor_weight, {.min = 0, .help = "PS and SC of a map's first keyframe"});

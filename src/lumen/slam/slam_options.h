@@ -8,6 +8,7 @@
 #include "lumen/factors/pose_scale_graph.h"
 #include "lumen/graph/incremental_smoother.h"
 #include "lumen/loop/loop_verifier.h"
+#include "lumen/slam/point_book.h"
 
 namespace lumen {
 
@@ -65,10 +66,11 @@ struct MappingOptions {
   bool use_feature_metric = true;
   FeatureMetricOptions feature_metric;
   GeometricConsistencyOptions geometric;
+  PointMapOptions points;
   double code_weight = 10;  // on the share of the depth that codes add
   double anchor_weight = 1e4;
-  int samples = 3072;            // pixels of a keyframe that are warped for FM
-  int geometric_samples = 1024;  // and for GC, which weighs little
+  int samples = 2048;           // pixels of a keyframe that are warped for FM
+  int geometric_samples = 768;  // and for GC, which weighs little
   // A sample this share of the depth behind what the other keyframe sees is hidden from it; 0: none counts
   // so.
   double hidden_margin = 0.07;
