@@ -32,6 +32,13 @@ KeyframeId ParentIn(const MapSnapshot& map, KeyframeId id) {
   return parent;
 }
 
+// Whether another step would move nothing worth the time: what is strained a little waits for the next
+// keyframe.
+bool IsQuiet(const SmootherSummary& step) {
+  constexpr double kStill = 2e-3;  // tangents: shares of a keyframe's mean depth, radians
+  return step.strained_factors == 0 || step.largest_step < kStill;
+}
+
 }  // namespace
 
 BackEnd::BackEnd(const SlamOptions& options)
@@ -68,7 +75,7 @@ void BackEnd::Add(const KeyframeRequest& request) {
     const std::lock_guard lock(mutex_);
     loops_.Drop(id);
   }
-  quiet_ = mapper_.Update().strained_factors == 0;
+  quiet_ = IsQuiet(mapper_.Update());
   Publish();
 }
 
@@ -90,13 +97,13 @@ void BackEnd::Restore(const MapSnapshot& map, const std::map<KeyframeId, BagOfWo
   for (const auto& [id, entry] : map.keyframes) {
     if (!entry.IsActive()) mapper_.AddRetired(id, entry);
   }
-  quiet_ = mapper_.Update().strained_factors == 0;
+  quiet_ = IsQuiet(mapper_.Update());
   Publish();
 }
 
 bool BackEnd::Improve() {
   if (quiet_) return false;
-  quiet_ = mapper_.Update().strained_factors == 0;
+  quiet_ = IsQuiet(mapper_.Update());
   Publish();
   return true;
 }

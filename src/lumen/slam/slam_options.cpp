@@ -19,7 +19,6 @@ SlamOptions::SlamOptions() {
   mapping.feature_metric.symmetric = true;
   mapping.geometric.weight = 0.002;
   mapping.smoother.held_slack = 3;
-  mapping.smoother.relinearize = {.pose = 0.005, .log_scale = 0.005, .code = 0.05};
 }
 
 int SlamOptions::Threads() const {
