@@ -22,6 +22,11 @@ inline constexpr bool kThreadSanitizer = true;
 #else
 inline constexpr bool kThreadSanitizer = false;
 #endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitizer = true;  // everything takes ten times as long
+#else
+inline constexpr bool kSanitizer = false;
+#endif
 
 // For a shell: no file may grow beyond so many blocks of 512 bytes, as on a full disk. The thread sanitizer
 // maps a temporary file of its own when a program starts, and dies where that cannot grow: it is given no

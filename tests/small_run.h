@@ -131,7 +131,7 @@ inline std::filesystem::path WriteSmallRun(const std::filesystem::path& folder,
     if (!keyframe) continue;
     keyframes.push_back(pose);
     const DepthImage depth = HalveDepth(frame.depth, kMapPerMm);
-    writer.WriteDepth(i, depth, Mask(80, 64, 1, 255));
+    writer.WriteDepth(i, depth);
     writer.WriteImage(i, frame.image);
     stored.map.keyframes[i] = {
         MakeSmallKeyframe(frame, i, view), {pose.world_from_camera, 0, Eigen::VectorXd::Zero(1)}, 0};

@@ -233,7 +233,7 @@ TEST(CtStudy, RegistersEachRunAndKnowsTheTrueErrorAtTheCamera) {
   const std::string sequence = (folder.Path() / "nose").string();
   const std::string out = (folder.Path() / "study").string();
   ASSERT_EQ(RunCommand(StrCat("lumen -q simulate ", sequence,
-                              " --anatomy nasal --seed 903 --path insertion --size 160x128 --frames 50"))
+                              " --anatomy nasal --seed 904 --path insertion --size 160x128 --frames 50"))
                 .code,
             0);
   const CommandResult result = RunCommand(StrCat("lumen -q study ct ", sequence, " --out ", out));

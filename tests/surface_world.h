@@ -41,7 +41,7 @@ inline std::filesystem::path WriteTrueRun(const std::filesystem::path& folder,
     keyframes.push_back(frames.back());
     DepthImage depth = sequence.RenderDepth(i);
     for (size_t k = 0; k < depth.Size(); ++k) depth.Data()[k] *= static_cast<float>(map_from_world.Scale());
-    writer.WriteDepth(i, depth, Mask(depth.Width(), depth.Height(), 1, 255));
+    writer.WriteDepth(i, depth);
     writer.WriteImage(i, RgbImage(160, 128, 3, 120));
   }
   writer.WriteTrajectories(frames, keyframes);

@@ -5,6 +5,7 @@
 #include "lumen/io/rectifier.h"
 #include "lumen/slam/slam_options.h"
 #include "lumen/surface/fusion.h"
+#include "lumen/surface/gathered_depth.h"
 #include "lumen/surface/surface_registration.h"
 
 namespace lumen {
@@ -13,6 +14,7 @@ struct AppConfig {
   std::string model;  // path of the weights; empty: look in the usual places
   RectifierOptions view;
   SlamOptions slam;
+  GatherOptions depth;
   FusionOptions fusion;
   SurfaceRegistrationOptions registration;
 
@@ -20,6 +22,7 @@ struct AppConfig {
     visitor.Field("model", model, {.help = "path of the weights; empty: look in the usual places"});
     visitor.Group("view", view);
     slam.Describe(visitor);
+    visitor.Group("depth", depth);
     visitor.Group("fusion", fusion);
     visitor.Group("registration", registration);
   }

@@ -9,6 +9,7 @@
 #include "lumen/base/progress.h"
 #include "lumen/io/mesh_file.h"
 #include "lumen/io/png.h"
+#include "lumen/io/run_writer.h"
 #include "lumen/scene/frame.h"
 
 namespace lumen {
@@ -72,13 +73,49 @@ ViewList ListRunViews(const RunFolder& run) {
           [maps, shared](int i) { return LoadView(*shared, (*maps)[static_cast<size_t>(i)]); }};
 }
 
-FusionResult FuseRun(const RunFolder& run, const FusionOptions& options) {
+void GatherRunDepth(const fs::path& path, const GatherOptions& options) {
+  const RunFolder run = ReadRunFolder(path);
   const ViewList views = ListRunViews(run);
+  const std::vector<PlacedMap> maps = PlaceMaps(run);
+  ProgressBar progress("depth", views.count);
+  GatherDepths(views, options, AvailableCores(), [&](int i, const DepthView& view) {
+    SaveRunDepth(path, maps[static_cast<size_t>(i)].file.frame, ZOfViewDepth(view.depth, view.camera));
+    progress.Update(i + 1);
+  });
+  progress.Finish();
+}
+
+namespace {
+
+FusionResult Fuse(const RunFolder& run, const ViewList& views, const FusionOptions& options) {
   ProgressBar progress("fuse", views.count);
   FusionResult result = FuseViews(views, options, AvailableCores(), [&](int done) { progress.Update(done); });
   progress.Finish();
   if (result.status != FusionStatus::kOk) throw InputError(run.path, "its depth maps give no surface");
   return result;
+}
+
+}  // namespace
+
+FusionResult FuseRun(const RunFolder& run, const FusionOptions& options) {
+  return Fuse(run, ListRunViews(run), options);
+}
+
+FusionResult FuseRunFinely(const RunFolder& run, const FusionOptions& options, const GatherOptions& gather) {
+  const ViewList views = ListRunViews(run);
+  std::vector<DepthView> fine;
+  ProgressBar progress("depth", views.count);
+  GatherDepths(views, gather, AvailableCores(), [&](int i, const DepthView& view) {
+    fine.push_back({view.camera, view.world_from_camera, view.depth.On(DiskMemory::Instance()), {}});
+    progress.Update(i + 1);
+  });
+  progress.Finish();
+  const auto load = [&](int i) {
+    DepthView view = fine[static_cast<size_t>(i)];
+    view.image = views.load(i).image;
+    return view;
+  };
+  return Fuse(run, {views.count, load}, options);
 }
 
 void SaveRunSurface(const fs::path& path, const FusionOptions& options) {

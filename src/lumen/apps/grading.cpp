@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "lumen/apps/surface_grading.h"
 #include "lumen/base/error.h"
 #include "lumen/base/parallel.h"
 #include "lumen/eval/overlap.h"
@@ -70,6 +71,17 @@ struct MapOutcome {
   std::string reason;  // neither: it cannot be compared, or has too few pixels (empty)
 };
 
+// On one grid whatever the map's size, so that maps of different sizes can be compared.
+std::optional<DepthScores> GradeFolds(const DepthImage& map, const DepthImage& true_map, double scale,
+                                      const Estimate& estimate, const Truth& truth) {
+  constexpr int kWidth = 160;
+  const int height = static_cast<int>(std::lround(static_cast<double>(kWidth) * map.Height() / map.Width()));
+  const DepthImage resized = ResizeDepth(map, kWidth, height);
+  const SamplerChoice choice = MakeTruthSampler(estimate, truth, resized, true_map);
+  if (!choice.sampler) return std::nullopt;
+  return ScoreDepth(resized, NearEdges(choice.sampler->Sample(true_map)), scale);
+}
+
 MapOutcome GradeMap(const RunDepthFile& file, const Estimate& estimate, const Truth& truth,
                     std::optional<double> trajectory_scale) {
   const std::optional<DepthImage> true_map = truth.source->LoadDepth(file.frame);
@@ -80,7 +92,8 @@ MapOutcome GradeMap(const RunDepthFile& file, const Estimate& estimate, const Tr
   const DepthImage expected = choice.sampler->Sample(*true_map);
   const std::optional<double> scale = MedianDepthRatio(map, expected);
   if (!scale) return {};
-  DepthMapGrade grade{file.frame, *scale, *ScoreDepth(map, expected, *scale), std::nullopt};
+  DepthMapGrade grade{file.frame, *scale, *ScoreDepth(map, expected, *scale), std::nullopt, std::nullopt};
+  grade.at_folds = GradeFolds(map, *true_map, *scale, estimate, truth);
   if (trajectory_scale) grade.by_trajectory = ScoreDepth(map, expected, *trajectory_scale);
   return {.grade = grade, .no_truth = false, .reason = {}};
 }
@@ -112,6 +125,7 @@ void CollectOutcomes(const std::vector<MapOutcome>& outcomes, GradedDepth& grade
     }
     grade.by_frame.Add(outcome.grade->by_frame);
     grade.frame_scales.push_back(outcome.grade->frame_scale);
+    if (outcome.grade->at_folds) grade.at_folds.Add(*outcome.grade->at_folds);
     if (outcome.grade->by_trajectory) grade.by_trajectory.Add(*outcome.grade->by_trajectory);
     graded.maps.push_back(*outcome.grade);
   }
@@ -229,6 +243,7 @@ Truth LoadTruth(const fs::path& path) {
     truth.trajectory = *info.truth;
     truth.frames = std::max(info.frame_count, static_cast<int64_t>(truth.trajectory.size()));
     truth.source = std::move(source);
+    if (fs::is_regular_file(path / "model.ply")) truth.model = path / "model.ply";
   }
   RequireDistinctTimes(truth.trajectory, path.string());
   return truth;
@@ -242,6 +257,7 @@ Estimate LoadRunEstimate(const fs::path& path) {
   estimate.keyframes = std::move(run.keyframes);
   estimate.frames = std::move(run.frames);
   estimate.depth = std::move(run.depth);
+  if (fs::is_regular_file(run.path / run_file::kSurface)) estimate.surface = run.path / run_file::kSurface;
   estimate.depth_scale = run.depth_scale;
   estimate.depth_camera = run.depth_camera;
   estimate.events = std::move(run.events);
@@ -298,6 +314,7 @@ Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const Gradin
       GradeSelection(estimate, truth, estimate.keyframes, options, grading.keyframes, grading.maps);
   AddCounts(estimate, truth, grading.grades);
   AddLoopGrades(estimate, truth, options.max_time_gap, grading.grades);
+  AddSurfaceGrades(estimate, truth, grading.keyframes, options.threads, grading.grades);
   if (options.all_frames && !estimate.frames.empty()) {
     std::vector<DepthMapGrade> maps;
     grading.frames.emplace();

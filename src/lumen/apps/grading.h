@@ -19,6 +19,7 @@ struct Truth {
   int64_t frames = 0;
   Trajectory trajectory;
   std::shared_ptr<const FrameSource> source;  // for depth; null if the truth is a trajectory alone
+  std::filesystem::path model;                // the true surface; empty: there is none
 };
 
 // A sequence with true poses (whatever `OpenInput` reads), or a trajectory file.
@@ -34,7 +35,8 @@ struct Estimate {
   std::optional<Camera> depth_camera;
   std::vector<RunFrameEvent> events;
   std::vector<RunLoop> loops;
-  std::string version;  // with commit; empty for other systems
+  std::filesystem::path surface;  // empty: there is none
+  std::string version;            // with commit; empty for other systems
   std::vector<std::string> notes;
 };
 
@@ -61,6 +63,7 @@ struct DepthMapGrade {
   double frame_scale = 0;  // median of truth / estimate
   DepthScores by_frame;
   std::optional<DepthScores> by_trajectory;
+  std::optional<DepthScores> at_folds;  // in the frame's scale, near depth edges alone
 };
 
 struct Grading {

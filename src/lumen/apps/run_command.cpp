@@ -42,6 +42,14 @@ void AddSurface(const RunOptions& options) {
   }
 }
 
+void AddFineDepth(const RunOptions& options) {
+  try {
+    GatherRunDepth(options.output, options.config.depth);
+  } catch (const InputError& error) {
+    LogWarning("depth stays as it is: ", error.what());
+  }
+}
+
 void Run(RunOptions options, const ConfigChoice& choice, bool surface, const ViewChoice& view) {
   options.config = ResolveConfig(choice);
   stop_requested = false;
@@ -55,6 +63,10 @@ void Run(RunOptions options, const ConfigChoice& choice, bool surface, const Vie
   const RunOutcome outcome = RunSequence(options, stop_requested);
   LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
           " keyframes: ", options.output.string());
+  if (!outcome.interrupted && options.config.depth.views > 0) {
+    if (watch != nullptr) watch->OnPhase("gathering depth");
+    AddFineDepth(options);
+  }
   if (surface) {
     if (watch != nullptr) watch->OnPhase("fusing the surface");
     AddSurface(options);

@@ -9,6 +9,13 @@ namespace lumen {
 namespace {
 // A keyframe's line may have to wait for the time after next: that must still be within a second.
 constexpr std::chrono::milliseconds kPace(350);
+
+DepthImage Within(const Mask& mask, DepthImage depth) {
+  for (size_t i = 0; i < depth.Size(); ++i) {
+    if (mask.Data()[i] == 0) depth.Data()[i] = 0;
+  }
+  return depth;
+}
 }  // namespace
 
 RunRecorder::RunRecorder(RunWriter& writer, std::shared_ptr<const View> view)
@@ -68,9 +75,10 @@ void RunRecorder::WriteKeyframes(const MapSnapshot& map) {
     const Frame& frame = *keyframe.keyframe->frame;
     const KeyframeState& state = keyframe.state;
     const DepthImage depth = ComputeDepth(keyframe.keyframe->depth, state.log_scale, state.code);
-    writer_.WriteDepth(frame.index, ZOfViewDepth(depth, view_->camera), view_->mask);
+    writer_.WriteDepth(frame.index, ZOfViewDepth(Within(view_->mask, depth), view_->camera));
     written_.insert(id);
-    if (pictured_.insert(id).second) writer_.WriteImage(frame.index, frame.image);
+    const RgbImage& fine = keyframe.keyframe->fine;
+    if (pictured_.insert(id).second) writer_.WriteImage(frame.index, fine.Empty() ? frame.image : fine);
   }
 }
 

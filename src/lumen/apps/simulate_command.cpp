@@ -23,6 +23,7 @@ struct SimulateOptions {
   double fps = 30;
   double speed = 0;
   int loops = 1;
+  bool fine_vessels = false;
   std::string degradations;
   bool model = true;
   int threads = 0;
@@ -48,6 +49,7 @@ SequenceOptions ResolveOptions(const SimulateOptions& options, const Command& co
   }
   if (wide) sequence.camera = MakeWideLens(sequence.width, sequence.height);
   if (!options.camera.empty()) sequence.camera = LoadCalibration(options.camera);
+  sequence.fine_vessels = options.fine_vessels;
   sequence.degradations = ParseDegradations(options.degradations);
   sequence.threads = options.threads > 0 ? options.threads : AvailableCores();
   return sequence;
@@ -88,6 +90,7 @@ void AddSimulateCommand(Command& app) {
   command.Add("--fps", options->fps, "frames a second").Within(1.0, 1000.0).ShowDefault();
   command.Add("--speed", options->speed, "median mm per frame; 0: usual for the anatomy").Within(0.0, 50.0);
   command.Add("--loops", options->loops, "times in and out, at least").Within(1, 100).ShowDefault();
+  command.AddFlag("--fine-vessels", options->fine_vessels, "a dense net of fine vessels all over the wall");
   command.Add("--degrade", options->degradations, "what goes wrong, e.g. smoke:3,motion-blur:2");
   command.AddFlag("!--no-model", options->model, "do not write the surface (model.ply)");
   command.Add("--threads", options->threads, "0: all cores").Within(0, 1024);

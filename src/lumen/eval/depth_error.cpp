@@ -91,6 +91,37 @@ std::optional<double> MedianDepthRatio(ImageView<const float> estimate, ImageVie
   return (*middle + *std::max_element(ratios.begin(), middle)) / 2;
 }
 
+DepthImage NearEdges(ImageView<const float> truth, int reach) {
+  constexpr double kEdge = 7.0 / 6;  // ratio of two neighbours
+  DepthImage near(truth.Width(), truth.Height());
+  const auto mark = [&](int x, int y) {
+    for (int v = std::max(0, y - reach); v <= std::min(near.Height() - 1, y + reach); ++v) {
+      for (int u = std::max(0, x - reach); u <= std::min(near.Width() - 1, x + reach); ++u)
+        near(u, v) = truth(u, v);
+    }
+  };
+  const auto is_edge = [](double a, double b) {
+    return a > 0 && b > 0 && std::max(a, b) > kEdge * std::min(a, b);
+  };
+  for (int y = 0; y < near.Height(); ++y) {
+    for (int x = 0; x < near.Width(); ++x) {
+      if (x + 1 < near.Width() && is_edge(truth(x, y), truth(x + 1, y))) {
+        mark(x, y);
+        mark(x + 1, y);
+      }
+      if (y + 1 < near.Height() && is_edge(truth(x, y), truth(x, y + 1))) {
+        mark(x, y);
+        mark(x, y + 1);
+      }
+    }
+  }
+  return near;
+}
+
+DepthImage ResizeDepth(ImageView<const float> depth, int width, int height) {
+  return TruthSampler(width, height, depth.Width(), depth.Height()).Sample(depth);
+}
+
 void DepthMean::Add(const DepthScores& scores) {
   sum_.ard += scores.ard;
   for (size_t k = 0; k < sum_.within.size(); ++k) sum_.within[k] += scores.within[k];

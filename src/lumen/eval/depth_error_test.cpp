@@ -139,6 +139,18 @@ TEST(TruthSampler, ACutOutLooksAtItsPartOfTheTruth) {
   EXPECT_EQ(sampled(39, 60), 0);
 }
 
+TEST(NearEdges, KeepsWhatLiesNearAJumpAndNothingElse) {
+  DepthImage truth(20, 10, 1, 2.0F);
+  for (int y = 0; y < 10; ++y) {
+    for (int x = 0; x < 20; ++x) truth(x, y) = x < 10 ? 2.0F + 0.02F * static_cast<float>(x) : 3.0F;
+  }
+  truth(0, 0) = 0;  // unknown is no edge
+  const DepthImage near = NearEdges(truth, 2);
+  for (int y = 0; y < 10; ++y) {
+    for (int x = 0; x < 20; ++x) EXPECT_EQ(near(x, y), x >= 7 && x <= 12 ? truth(x, y) : 0) << x;
+  }
+}
+
 TEST(DepthMean, EveryMapCountsTheSame) {
   DepthMean mean;
   mean.Add({0.1, {0.5, 0.6, 0.7}, 100});

@@ -51,12 +51,16 @@ const std::vector<MetricInfo>& AllMetrics() {
       {"rpe_rot_deg", "RPE rot", "°", false, 1},
       {"ard_traj", "ARD traj", "", false, 3},
       {"ard_frame", "ARD frame", "", false, 3},
+      {"ard_folds", "ARD at folds", "", false, 3},
       {"threshold_1.25_traj", "Threshold traj, θ = 1.25", "", true, 3},
       {"threshold_1.25_frame", "Threshold frame, θ = 1.25", "", true, 3},
       {"threshold_1.5625_traj", "Threshold traj, θ = 1.25²", "", true, 3},
       {"threshold_1.5625_frame", "Threshold frame, θ = 1.25²", "", true, 3},
       {"threshold_1.953125_traj", "Threshold traj, θ = 1.25³", "", true, 3},
       {"threshold_1.953125_frame", "Threshold frame, θ = 1.25³", "", true, 3},
+      {"surface_mean", "surface, mean", "length", false, 2},
+      {"surface_median", "surface, median", "length", false, 2},
+      {"surface_area", "surface, area", "length²", true, 0},
       {"own_rot_deg", "own rot", "°", false, 1},
       {"ate_percent", "ATE of path", "%", false, 2},
       {"drift_percent", "drift", "%", false, 1},
@@ -88,7 +92,9 @@ const MetricInfo* FindMetric(const std::string& key) {
 std::string MetricTitle(const MetricInfo& metric, const std::string& units) {
   const std::string unit = metric.unit;
   if (unit.empty() || unit == "count") return metric.label;
-  if (unit == "length") return StrCat(metric.label, " (", units == "arbitrary" ? "arb. units" : units, ")");
+  const std::string length = units == "arbitrary" ? "arb. units" : units;
+  if (unit == "length") return StrCat(metric.label, " (", length, ")");
+  if (unit == "length²") return StrCat(metric.label, " (", length, "²)");
   return StrCat(metric.label, " (", unit, ")");
 }
 
@@ -173,6 +179,11 @@ void AddTrajectoryGrades(const TrajectoryErrors& errors, Grades& grades) {
 void AddDepthGrades(const DepthGrade& depth, Grades& grades) {
   AddScores(depth.by_trajectory, "traj", depth.reason.empty() ? depth.traj_reason : depth.reason, grades);
   AddScores(depth.by_frame, "frame", depth.reason, grades);
+  if (depth.at_folds.Maps() > 0) {
+    grades.Set("ard_folds", depth.at_folds.Mean().ard);
+  } else {
+    grades.SetAbsent("ard_folds", depth.reason.empty() ? "the truth shows no edge" : depth.reason);
+  }
   AddScaleSpread(depth, grades);
   grades.Set("depth_maps", static_cast<double>(depth.by_frame.Maps()));
   if (depth.skipped > 0) grades.Set("depth_maps_skipped", static_cast<double>(depth.skipped));

@@ -48,6 +48,7 @@ class Grades {
 // What is known of the depth maps: means in the two scalings, and how many were left out.
 struct DepthGrade {
   DepthMean by_trajectory, by_frame;
+  DepthMean at_folds;                // by frame, near the truth's depth edges alone
   std::vector<double> frame_scales;  // of the maps in by_frame: median of truth / estimate
   int64_t skipped = 0;               // fewer than kLeastValidPixels to compare
   std::string reason;                // why none was graded at all; empty if any was

@@ -14,11 +14,12 @@ TEST(Grades, TheNamesOfTheMetricsAreThePublishedOnes) {
   DepthGrade depth;
   depth.by_frame.Add({0.1, {0.5, 0.6, 0.7}, 100});
   depth.by_trajectory.Add({0.2, {0.4, 0.5, 0.6}, 100});
+  depth.at_folds.Add({0.3, {0.3, 0.4, 0.5}, 100});
   depth.frame_scales = {1, 2};
   AddDepthGrades(depth, grades);
   const Json json = grades.ToJson();
   for (const char* key : {"ate_trans", "ate_rot_deg", "rpe_trans", "rpe_rot_deg", "ard_traj", "ard_frame",
-                          "threshold_1.25_traj", "threshold_1.25_frame", "threshold_1.5625_traj",
+                          "ard_folds", "threshold_1.25_traj", "threshold_1.25_frame", "threshold_1.5625_traj",
                           "threshold_1.5625_frame", "threshold_1.953125_traj", "threshold_1.953125_frame",
                           "depth_scale_spread", "path_length", "scale", "units"})
     EXPECT_NE(json.Find(key), nullptr) << key;

@@ -1,6 +1,7 @@
 #include "lumen/io/fine_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "lumen/base/error.h"
@@ -22,28 +23,26 @@ double PixelsPerPixel(const Camera& source, const Camera& view) {
   return here && right ? (*right - *here).norm() : 1;
 }
 
-// Grey as tissue shows its vessels: mostly green.
-uint32_t GreyOf(const uint8_t* rgb) { return (51U * rgb[0] + 154U * rgb[1] + 51U * rgb[2] + 128U) >> 8; }
-
-Image<uint8_t> GreyBoxes(ImageView<const uint8_t> rgb, int box) {
-  Image<uint8_t> grey(rgb.Width() / box, rgb.Height() / box);
-  const auto half = static_cast<uint32_t>(box * box / 2);
-  for (int y = 0; y < grey.Height(); ++y) {
-    uint8_t* out = grey.Row(y);
-    if (box == 1) {
-      const uint8_t* in = rgb.Row(y);
-      for (int x = 0; x < grey.Width(); ++x) out[x] = static_cast<uint8_t>(GreyOf(in + 3 * x));
-      continue;
-    }
-    for (int x = 0; x < grey.Width(); ++x) {
-      uint32_t sum = half;
+RgbImage Boxes(ImageView<const uint8_t> rgb, int box) {
+  RgbImage boxes(rgb.Width() / box, rgb.Height() / box, 3);
+  const auto area = static_cast<uint32_t>(box * box);
+  for (int y = 0; y < boxes.Height(); ++y) {
+    for (int x = 0; x < boxes.Width(); ++x) {
+      std::array<uint32_t, 3> sum = {area / 2, area / 2, area / 2};
       for (int j = 0; j < box; ++j) {
-        for (int i = 0; i < box; ++i) sum += GreyOf(rgb.Pixel(x * box + i, y * box + j));
+        const uint8_t* in = rgb.Pixel(x * box, y * box + j);
+        for (int i = 0; i < 3 * box; ++i) sum[static_cast<size_t>(i % 3)] += in[i];
       }
-      out[x] = static_cast<uint8_t>(sum / static_cast<uint32_t>(box * box));
+      for (int c = 0; c < 3; ++c) boxes(x, y, c) = static_cast<uint8_t>(sum[static_cast<size_t>(c)] / area);
     }
   }
-  return grey;
+  return boxes;
+}
+
+RgbImage Copy(ImageView<const uint8_t> rgb) {
+  RgbImage copy(rgb.Width(), rgb.Height(), 3);
+  std::copy(rgb.Data(), rgb.Data() + copy.Size(), copy.Data());
+  return copy;
 }
 
 }  // namespace
@@ -79,21 +78,25 @@ FineView::FineView(const Camera& source, const Camera& view, double max_half_ang
   }
 }
 
-Image<uint8_t> FineView::Apply(ImageView<const uint8_t> rgb) const {
+RgbImage FineView::Apply(ImageView<const uint8_t> rgb) const {
   if (times_ == 0) return {};
   LUMEN_CHECK(SameSize(rgb, source_) && rgb.Channels() == 3, rgb.Width(), "x", rgb.Height());
-  Image<uint8_t> boxes = GreyBoxes(rgb, box_);
-  if (identity_) return boxes;
-  Image<uint8_t> fine(target_.Width(), target_.Height());
-  const int64_t below = boxes.Width();
+  if (identity_) return Copy(rgb);
+  const RgbImage boxes = box_ > 1 ? Boxes(rgb, box_) : RgbImage();
+  const ImageView<const uint8_t> from = box_ > 1 ? boxes.View() : rgb;
+  RgbImage fine(target_.Width(), target_.Height(), 3);
+  const int64_t below = 3 * static_cast<int64_t>(from.Width());
   for (size_t i = 0; i < samples_.size(); ++i) {
     const Sample& sample = samples_[i];
     if (sample.x < 0) continue;
-    const uint8_t* p = boxes.Pixel(sample.x, sample.y);
+    const uint8_t* p = from.Pixel(sample.x, sample.y);
     const uint32_t a = sample.a, b = sample.b;
-    const uint32_t top = p[0] * (256 - a) + p[1] * a;
-    const uint32_t bottom = p[below] * (256 - a) + p[below + 1] * a;
-    fine.Data()[i] = static_cast<uint8_t>((top * (256 - b) + bottom * b + (1U << 15)) >> 16);
+    for (int c = 0; c < 3; ++c, ++p) {
+      const uint32_t top = p[0] * (256 - a) + p[3] * a;
+      const uint32_t bottom = p[below] * (256 - a) + p[below + 3] * a;
+      fine.Data()[3 * i + static_cast<size_t>(c)] =
+          static_cast<uint8_t>((top * (256 - b) + bottom * b + (1U << 15)) >> 16);
+    }
   }
   return fine;
 }

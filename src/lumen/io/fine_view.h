@@ -1,5 +1,6 @@
-// The view in grey at twice or four times its size, where the source shows that much: what points are found
-// and followed in. One bilinear sample a pixel, of boxes of source pixels where the source is finer still.
+// The view at twice or four times its size, where the source shows that much: what points are found and
+// followed in, and surfaces coloured from. One bilinear sample a pixel, of boxes of source pixels where the
+// source is finer still.
 #pragma once
 
 #include "lumen/geometry/camera.h"
@@ -16,7 +17,7 @@ class FineView {
   int Times() const { return times_; }  // the view's size; 0: the source does not show more
   const Camera& TargetCamera() const { return target_; }
   // Empty where the source does not show more than the view.
-  Image<uint8_t> Apply(ImageView<const uint8_t> rgb) const;
+  RgbImage Apply(ImageView<const uint8_t> rgb) const;
 
  private:
   struct Sample {

@@ -41,7 +41,7 @@ InputStream::InputStream(std::unique_ptr<FrameSource> source, const std::filesys
   const Mask mask = FindMask(*source_, peeked_);
   std::reverse(peeked_.begin(), peeked_.end());
   rectifier_ = std::make_unique<Rectifier>(camera, mask, options);
-  fine_ = std::make_unique<FineView>(camera, rectifier_->TargetCamera(), options.max_half_angle_degrees);
+  fine_ = std::make_shared<FineView>(camera, rectifier_->TargetCamera(), options.max_half_angle_degrees);
   prefetcher_ = std::make_unique<Prefetcher<InputFrame>>(kFramesAhead, [this] { return Produce(); });
 }
 
@@ -71,7 +71,13 @@ std::optional<RawFrame> InputStream::Read() {
 std::optional<InputFrame> InputStream::Produce() {
   std::optional<RawFrame> raw = Read();
   if (!raw) return std::nullopt;
-  return InputFrame{raw->index, raw->time, rectifier_->Apply(raw->image), fine_->Apply(raw->image)};
+  InputFrame frame{raw->index, raw->time, rectifier_->Apply(raw->image)};
+  if (fine_->Times() > 0) {
+    frame.fine = [view = fine_, image = std::make_shared<const RgbImage>(std::move(raw->image))] {
+      return view->Apply(*image);
+    };
+  }
+  return frame;
 }
 
 }  // namespace lumen

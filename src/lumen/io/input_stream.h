@@ -34,7 +34,7 @@ class InputStream {
   std::unique_ptr<FrameSource> source_;
   std::vector<RawFrame> peeked_;  // read for the mask, not yet handed on; in reverse order
   std::unique_ptr<const Rectifier> rectifier_;
-  std::unique_ptr<const FineView> fine_;
+  std::shared_ptr<const FineView> fine_;  // frames use it as long as they live
   std::atomic<int64_t> unreadable_ = 0;
   std::unique_ptr<Prefetcher<InputFrame>> prefetcher_;
 };

@@ -3,7 +3,7 @@
 // there yet only leaves its fields empty.
 //   frames.tum       every placed frame             keyframes.tum   every keyframe
 //   depth/000042.png 16 bit, of keyframe 42; value / depth_scale = depth along z in the map's units,
-//                    0 = unknown
+//                    0 = unknown. Twice as large as the camera in summary.json says once the run has ended
 //   events.jsonl     one line a frame, one for each loop found or taken back, and for a keyframe that was
 //                    mapped later than its line could wait
 //   summary.json     counts, times, versions        config.toml     the resolved parameters

@@ -75,12 +75,12 @@ TriangleMesh MakeRunCloud(const RunFolder& run, size_t most_points) {
   TriangleMesh cloud;
   if (!run.depth_scale || !run.depth_camera || most_points == 0) return cloud;
   const std::vector<RunKeyframe> keyframes = ListRunKeyframes(run);
-  const double pixels_each = static_cast<double>(run.depth_camera->Width()) * run.depth_camera->Height();
-  const double all = pixels_each * static_cast<double>(keyframes.size());
-  const int stride = std::max(1, static_cast<int>(std::ceil(std::sqrt(all / most_points))));
   for (const RunKeyframe& keyframe : keyframes) {
     if (keyframe.depth.empty()) continue;
     const KeyframePixels pixels = LoadKeyframePixels(keyframe, *run.depth_scale);
+    const double all = static_cast<double>(pixels.depth.Size()) * static_cast<double>(keyframes.size());
+    const int stride =
+        std::max(1, static_cast<int>(std::ceil(std::sqrt(all / static_cast<double>(most_points)))));
     const Camera camera = run.depth_camera->Resized(pixels.depth.Width(), pixels.depth.Height());
     AddCloud(pixels, keyframe.world_from_camera, *camera.AsUnified(), stride, cloud);
   }

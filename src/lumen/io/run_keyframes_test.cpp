@@ -20,7 +20,7 @@ RunFolder WriteTwoKeyframes(const std::filesystem::path& folder, bool with_event
   Trajectory keyframes;
   for (const int frame : {0, 3}) {
     keyframes.push_back({frame / 30.0, Rigid3(Eigen::Quaterniond::Identity(), {frame / 3.0, 0, 0})});
-    writer.WriteDepth(frame, DepthImage(20, 16, 1, 2.0F), Mask(20, 16, 1, 255));
+    writer.WriteDepth(frame, DepthImage(20, 16, 1, 2.0F));
     RgbImage image(40, 32, 3, 0);
     for (size_t i = 0; i < image.Size(); i += 3) image.Data()[i] = 200;
     if (frame == 0) writer.WriteImage(frame, image);

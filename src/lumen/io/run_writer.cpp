@@ -56,13 +56,13 @@ void RunWriter::WriteSubmap(int submap, const Trajectory& frames, const Trajecto
   SaveTrajectory(folder / run_file::kKeyframes, keyframes);
 }
 
-void RunWriter::WriteDepth(int64_t frame, const DepthImage& depth, const Mask& mask) {
+void SaveRunDepth(const std::filesystem::path& folder, int64_t frame, const DepthImage& depth) {
   Image<uint16_t> stored(depth.Width(), depth.Height());
   for (size_t i = 0; i < stored.Size(); ++i) {
     const double value = static_cast<double>(depth.Data()[i]) * kRunDepthScale + 0.5;
-    stored.Data()[i] = mask.Data()[i] != 0 && value > 0 && value < 65536 ? static_cast<uint16_t>(value) : 0;
+    stored.Data()[i] = value >= 1 && value < 65536 ? static_cast<uint16_t>(value) : 0;
   }
-  SavePng(folder_ / run_file::kDepth / RunDepthName(frame), stored.View());
+  SavePng(folder / run_file::kDepth / RunDepthName(frame), stored.View());
 }
 
 void RunWriter::WriteImage(int64_t frame, const RgbImage& image) {

@@ -9,6 +9,9 @@ namespace lumen {
 
 inline constexpr double kRunDepthScale = 2000;  // the first keyframe's median depth is 1
 
+// A keyframe's depth along z, over what is there. Values too deep for 16 bits are 0.
+void SaveRunDepth(const std::filesystem::path& folder, int64_t frame, const DepthImage& depth);
+
 class RunWriter {
  public:
   // The folder must be absent or empty. `summary` is written at once.
@@ -21,8 +24,7 @@ class RunWriter {
   void AppendTrajectories(const Trajectory& frames, const Trajectory& keyframes);
   // Sub-maps that were not joined.
   void WriteSubmap(int submap, const Trajectory& frames, const Trajectory& keyframes);
-  // Values too deep for 16 bits, and those outside the mask, are 0.
-  void WriteDepth(int64_t frame, const DepthImage& depth, const Mask& mask);
+  void WriteDepth(int64_t frame, const DepthImage& depth) { SaveRunDepth(folder_, frame, depth); }
   void WriteImage(int64_t frame, const RgbImage& image);
   // Also on a disk that is full: a summary that says so is the last thing such a run leaves behind.
   void WriteSummary(const Json& summary);

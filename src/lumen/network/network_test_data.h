@@ -63,6 +63,13 @@ inline double LargestDifference(const Image<float>& a, const Image<float>& b) {
   return largest;
 }
 
+inline double Largest(const Image<float>& image) {
+  double largest = 0;
+  for (size_t i = 0; i < image.Size(); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(image.Data()[i])));
+  return largest;
+}
+
 inline double Median(const Image<float>& image) {
   std::vector<float> values;
   for (size_t i = 0; i < image.Size(); ++i) {

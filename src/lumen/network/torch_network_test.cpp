@@ -35,7 +35,8 @@ TEST_P(TorchAgreement, EngineGivesWhatTorchGivesOnTheSameWeights) {
     for (int head = 0; head < 2; ++head) {
       const Image<float> map = FromTorch(expected[static_cast<size_t>(head)]);
       const bool depth = spec.heads[static_cast<size_t>(head)].activation == Activation::kAbs;
-      const double bound = depth ? 1e-4 * Median(map) : 2e-4;
+      // Rounding grows with the values; the bases of made-up weights may be any size.
+      const double bound = depth ? 1e-4 * Median(map) : 2e-4 * std::max(1.0, Largest(map));
       EXPECT_LT(LargestDifference(engine.RunHead(head), map), bound) << spec.name << " " << head;
     }
   }

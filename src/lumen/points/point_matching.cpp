@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumen/image/grey.h"
 #include "lumen/image/sample.h"
 
 namespace lumen {
@@ -100,10 +101,10 @@ PointSet FindPoints(const Keyframe& keyframe, const PointOptions& options) {
   const Frame& frame = *keyframe.frame;
   PointSet set;
   set.view = frame.view;
-  if (frame.fine.Empty()) return set;
-  set.times = frame.fine.Width() / frame.view->mask.Width();
+  if (keyframe.fine.Empty()) return set;
+  set.times = keyframe.fine.Width() / frame.view->mask.Width();
   set.camera = frame.view->camera.Scaled(set.times, set.times);
-  set.picture = MakeFinePicture(frame.fine);
+  set.picture = MakeFinePicture(ToGrey(keyframe.fine));
   set.points =
       FindCorners(set.picture, WithoutEdges(frame.view->eroded_mask, keyframe.depth.average, options.edge),
                   options.corners);

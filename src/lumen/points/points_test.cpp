@@ -43,7 +43,6 @@ Image<uint8_t> Render(const Rigid3& world_from_camera, double falloff) {
 Keyframe MakeTestKeyframe(const Rigid3& pose, double falloff) {
   auto frame = std::make_shared<Frame>();
   frame->view = MakeTestView();
-  frame->fine = Render(pose, falloff);
   Image<float> depth(80, 64);
   for (int y = 0; y < 64; ++y) {
     for (int x = 0; x < 80; ++x) {
@@ -52,7 +51,10 @@ Keyframe MakeTestKeyframe(const Rigid3& pose, double falloff) {
     }
   }
   const Mask mask = frame->view->mask;
-  return {frame, MakeDepthBasis(depth, {}, mask)};
+  const Image<uint8_t> grey = Render(pose, falloff);
+  RgbImage fine(grey.Width(), grey.Height(), 3);
+  for (size_t i = 0; i < fine.Size(); ++i) fine.Data()[i] = grey.Data()[i / 3];
+  return {frame, MakeDepthBasis(depth, {}, mask), fine};
 }
 
 struct TwoViews {
@@ -199,9 +201,7 @@ TEST(PointMatching, NoPointsOnEdgesOfFoldsNorWithoutAFinePicture) {
   const PointSet points = FindPoints(views.first, views.options);
   EXPECT_GT(points.points.size(), 40U);
   for (const Eigen::Vector2i& point : points.points) EXPECT_TRUE(point.x() / 4 < 38 || point.x() / 4 > 41);
-  auto frame = std::make_shared<Frame>(*views.first.frame);
-  frame->fine = {};
-  const PointSet none = FindPoints({frame, views.first.depth}, views.options);
+  const PointSet none = FindPoints({views.first.frame, views.first.depth}, views.options);
   EXPECT_EQ(none.times, 0);
   EXPECT_TRUE(none.points.empty());
 }

@@ -47,8 +47,8 @@ FeaturePyramid UnpackFeatures(const FeaturePyramid& packed, const Mask& mask, in
 
 std::shared_ptr<const Frame> PackFrame(const std::shared_ptr<const Frame>& frame) {
   if (frame->features.IsPacked()) return frame;
-  return std::make_shared<const Frame>(Frame{frame->index, frame->time, frame->image,
-                                             PackFeatures(frame->features), frame->view, frame->fine});
+  return std::make_shared<const Frame>(
+      Frame{frame->index, frame->time, frame->image, PackFeatures(frame->features), frame->view});
 }
 
 std::shared_ptr<const Frame> UnpackFrame(const std::shared_ptr<const Frame>& frame) {
@@ -56,7 +56,7 @@ std::shared_ptr<const Frame> UnpackFrame(const std::shared_ptr<const Frame>& fra
   FeaturePyramid features = UnpackFeatures(frame->features, frame->view->mask, frame->features.packed_levels);
   features.descriptors = frame->features.descriptors;
   return std::make_shared<const Frame>(
-      Frame{frame->index, frame->time, frame->image, std::move(features), frame->view, frame->fine});
+      Frame{frame->index, frame->time, frame->image, std::move(features), frame->view});
 }
 
 float DepthBasis::DepthAt(int x, int y, double log_scale, const Eigen::VectorXd& code) const {
@@ -143,7 +143,9 @@ std::shared_ptr<const Keyframe> KeepDepthOnly(const Keyframe& keyframe, const Ei
   const auto frame =
       std::make_shared<const Frame>(Frame{from.index, from.time, from.image.On(disk), {}, from.view});
   return std::make_shared<const Keyframe>(
-      Keyframe{frame, {ComputeDepth(keyframe.depth, 0, code).On(disk), {}, keyframe.depth.mean_square}});
+      Keyframe{frame,
+               {ComputeDepth(keyframe.depth, 0, code).On(disk), {}, keyframe.depth.mean_square},
+               keyframe.fine.On(disk)});
 }
 
 Sim3 PlaceOf(const KeyframeState& state) {

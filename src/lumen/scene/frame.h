@@ -5,6 +5,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -20,9 +21,9 @@ struct InputFrame {
   int64_t index = 0;
   double time = 0;  // seconds
   RgbImage image;
-  // The same view in grey, at whole multiples of the image's size, where the video shows more than the image
-  // holds; empty: it does not.
-  Image<uint8_t> fine = {};
+  // Makes the same view at a whole multiple of the image's size, where the video shows more than the image
+  // holds; null: it does not. Keyframes alone need it.
+  std::function<RgbImage()> fine = nullptr;
 };
 
 // One level of the feature map F with its spatial derivatives, interleaved per pixel as
@@ -94,7 +95,6 @@ struct Frame {
   RgbImage image;
   FeaturePyramid features;
   std::shared_ptr<const View> view;
-  Image<uint8_t> fine = {};  // as the input had it
 };
 
 // The same frame with packed features, and with all levels ready; the frame itself if it is so already.
@@ -104,9 +104,10 @@ std::shared_ptr<const Frame> UnpackFrame(const std::shared_ptr<const Frame>& fra
 struct Keyframe {
   std::shared_ptr<const Frame> frame;
   DepthBasis depth;
+  RgbImage fine = {};  // the picture as finely as the video shows it, on the disk; empty: no finer than it is
 };
 
-// What is left of a keyframe that nothing is compared with any more, on the disk: its picture, and its depth
+// What is left of a keyframe that nothing is compared with any more, on the disk: its pictures, and its depth
 // by this code as the average, without bases.
 std::shared_ptr<const Keyframe> KeepDepthOnly(const Keyframe& keyframe, const Eigen::VectorXd& code);
 

@@ -23,6 +23,7 @@ struct TissueOptions {
   float vessels = 0.8F;                     // blood in a vessel's middle
   float vessel_cover = 0.3F;                // share of the surface that shows any
   float vessel_width = 0.11F;               // mm per scale
+  float fine_vessels = 0;                   // blood in a dense net of smaller ones, all over the surface
   Color fat = {1.0F, 0.88F, 0.68F};         // colour of pale, yellowish patches, where there are any
   float fat_cover = 0.1F;
   float relief = 0.08F;    // slope of the fine relief

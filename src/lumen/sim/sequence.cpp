@@ -40,6 +40,7 @@ Appearance AppearanceOf(const SequenceOptions& options) {
   if (options.appearance) return *options.appearance;
   Appearance look = MakeAppearance(options.anatomy, options.seed);
   FitLightToLens(CameraOf(options), look);
+  if (options.fine_vessels) look.tissue.fine_vessels = 0.9F;
   return look;
 }
 

@@ -21,6 +21,7 @@ struct SequenceOptions {
   std::optional<Camera> camera = std::nullopt;  // instead of size and field of view
   PathOptions path = {};                        // frames, fps, kind, …
   std::vector<Degradation> degradations = {};
+  bool fine_vessels = false;                            // a dense net of them all over the wall
   std::optional<Appearance> appearance = std::nullopt;  // instead of the seed's own
   int threads = 1;
 };

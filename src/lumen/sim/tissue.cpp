@@ -57,6 +57,11 @@ float Tissue::BloodAt(const WallPoint& point, const Vector3f& q) const {
     const float vessel = std::max(VesselAt(point, q, 4.6F), 0.7F * VesselAt(point, q, 2.1F));
     blood += o.vessels * shown * vessel;
   }
+  if (o.fine_vessels > 0) {
+    const float net = std::max(
+        {VesselAt(point, q, 1.6F), 0.8F * VesselAt(point, q, 0.9F), 0.6F * VesselAt(point, q, 0.5F)});
+    blood += o.fine_vessels * net;
+  }
   return std::max(0.05F, blood);
 }
 

@@ -128,6 +128,8 @@ void BackEnd::Refine() {
     if (loops_.Unproved() >= kAtATime) audit();
   }
   audit();
+  mapper_.SeePointsAnew();
+  settle();
   quiet_ = true;
   Publish();
 }

@@ -10,6 +10,12 @@ namespace lumen {
 
 namespace {
 
+std::shared_ptr<const Keyframe> MakeKeyframe(const LiveFrame& live, DepthBasis basis) {
+  const RgbImage fine = live.fine ? live.fine() : RgbImage();
+  return std::make_shared<const Keyframe>(
+      Keyframe{PackFrame(live.frame), std::move(basis), fine.On(DiskMemory::Instance())});
+}
+
 // The log-scale that makes the median depth one.
 double UnitLogScale(const DepthBasis& basis, const Mask& mask) {
   std::vector<float> depths;
@@ -120,7 +126,7 @@ KeyframeRequest FrontEnd::StartMap(const LiveFrame& live, const DepthBasis& basi
   request.id = next_id_++;
   request.submap = submaps_++;
   request.log_scale = UnitLogScale(basis, live.frame->view->eroded_mask);
-  request.keyframe = std::make_shared<Keyframe>(Keyframe{PackFrame(live.frame), basis});
+  request.keyframe = MakeKeyframe(live, basis);
   request.words = std::move(words);
   step.result.track = {};
   step.result.track.status = TrackStatus::kStarted;
@@ -198,7 +204,7 @@ KeyframeRequest FrontEnd::MakeRequest(const LiveFrame& live, const MapSnapshot& 
                                        *live.frame->view, tracked.camera_from_reference)
                           .value_or(reference.state.log_scale);
   request.connections = ChooseConnections(live, map, tracked);
-  request.keyframe = std::make_shared<Keyframe>(Keyframe{PackFrame(live.frame), std::move(basis)});
+  request.keyframe = MakeKeyframe(live, std::move(basis));
   request.words = std::move(words);
   return request;
 }

@@ -11,7 +11,7 @@ LiveFrame MakeLiveFrame(const InputFrame& input, const std::shared_ptr<const Vie
   frame->index = input.index;
   frame->time = input.time;
   frame->image = input.image;
-  frame->fine = input.fine;
+  live.fine = input.fine;
   frame->view = view;
   ParallelFor(2, priors.BothAtOnce() ? threads : 1, [&](int64_t which) {
     const ScopedTimer timer(times, which == 0 ? "feature network" : "average depth");

@@ -241,6 +241,10 @@ void Mapper::ReleaseAll() {
 
 SmootherSummary Mapper::Update() { return UpdateWith(options_.evaluations); }
 
+void Mapper::SeePointsAnew() {
+  for (const auto& [first, second] : book_.Pairs()) book_.Connect(first, At(first), second, At(second));
+}
+
 // Points that were seen anew, or are not any more: their keyframe's factor is made again.
 void Mapper::RenewPoints() {
   for (const KeyframeId id : std::exchange(fresh_, {})) {

@@ -51,6 +51,8 @@ class Mapper {
   int Settle(int most, int settled);
   // Every code is free from the next step on, for a last refinement of the whole.
   void ReleaseAll();
+  // Looks for every point again, from where the map has it by now.
+  void SeePointsAnew();
 
   // The keyframe leaves the graph and lies as it lies with its host from now on; the ties it had go with it,
   // so whoever calls has seen to it that its neighbours hang together without.

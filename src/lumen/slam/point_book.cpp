@@ -39,7 +39,7 @@ void PointMapOptions::Describe(ConfigVisitor& visitor) {
 }
 
 void PointBook::Add(KeyframeId id, const Keyframe& keyframe, double unit) {
-  if (keyframe.frame->fine.Empty() || options_.find.corners.count <= 0) return;
+  if (keyframe.fine.Empty() || options_.find.corners.count <= 0) return;
   Entry entry;
   entry.points = FindPoints(keyframe, options_.find);
   entry.unit = unit;
@@ -77,6 +77,16 @@ void PointBook::Remove(KeyframeId id) {
   for (auto& [other, entry] : entries_) {
     if (entry.seen_by.erase(id) > 0) entry.changed = true;
   }
+}
+
+std::vector<std::pair<KeyframeId, KeyframeId>> PointBook::Pairs() const {
+  std::vector<std::pair<KeyframeId, KeyframeId>> pairs;
+  for (const auto& [id, entry] : entries_) {
+    for (const auto& [other, sightings] : entry.seen_by) {
+      if (other > id) pairs.emplace_back(id, other);
+    }
+  }
+  return pairs;
 }
 
 std::vector<KeyframeId> PointBook::TakeChanged() {

@@ -30,6 +30,9 @@ class PointBook {
   void Disconnect(KeyframeId a, KeyframeId b);
   void Remove(KeyframeId id);  // which nothing is connected with any more
 
+  // All pairs that were connected, each once.
+  std::vector<std::pair<KeyframeId, KeyframeId>> Pairs() const;
+
   // Keyframes whose sightings changed since this was last asked.
   std::vector<KeyframeId> TakeChanged();
   // Null where too few points were seen again.

@@ -11,19 +11,19 @@ namespace {
 MapKeyframe Beside(double x) {
   auto frame = std::make_shared<Frame>();
   frame->view = MakeView(Camera(PinholeCamera{125, 125, 79.5, 63.5}, 160, 128), Mask(160, 128, 1, 255), 2);
-  frame->fine = Image<uint8_t>(320, 256);
+  RgbImage fine(320, 256, 3);
   for (int v = 0; v < 256; ++v) {
     for (int u = 0; u < 320; ++u) {
       const double wall_x = u + 125 * x, wall_y = v;  // depth 2, 250 pixels of focal length
-      frame->fine(u, v) =
-          static_cast<uint8_t>(110 + 25 * std::sin(0.27 * wall_x + 2 * std::sin(0.1 * wall_y)) +
-                               25 * std::sin(0.25 * wall_y - 2.4 * std::sin(0.09 * wall_x)));
+      const auto grey = static_cast<uint8_t>(110 + 25 * std::sin(0.27 * wall_x + 2 * std::sin(0.1 * wall_y)) +
+                                             25 * std::sin(0.25 * wall_y - 2.4 * std::sin(0.09 * wall_x)));
+      for (int c = 0; c < 3; ++c) fine(u, v, c) = grey;
     }
   }
   const Mask mask = frame->view->mask;
   MapKeyframe keyframe;
-  keyframe.keyframe = std::make_shared<const Keyframe>(
-      Keyframe{frame, MakeDepthBasis(Image<float>(80, 64, 1, 2.0F), Image<float>(80, 64, 2, 0.1F), mask)});
+  keyframe.keyframe = std::make_shared<const Keyframe>(Keyframe{
+      frame, MakeDepthBasis(Image<float>(80, 64, 1, 2.0F), Image<float>(80, 64, 2, 0.1F), mask), fine});
   keyframe.state.world_from_camera = Rigid3(Eigen::Quaterniond::Identity(), {x, 0, 0});
   keyframe.state.code = Eigen::VectorXd::Zero(2);
   return keyframe;
@@ -84,9 +84,7 @@ TEST(PointBookTest, ForgetsWhatIsCutOffOrGone) {
 TEST(PointBookTest, KeepsNothingOfFramesWithoutAFinePicture) {
   Row row;
   MapKeyframe plain = Beside(0.1);
-  auto frame = std::make_shared<Frame>(*plain.keyframe->frame);
-  frame->fine = {};
-  plain.keyframe = std::make_shared<const Keyframe>(Keyframe{frame, plain.keyframe->depth});
+  plain.keyframe = std::make_shared<const Keyframe>(Keyframe{plain.keyframe->frame, plain.keyframe->depth});
   row.book.Add(3, *plain.keyframe, 2);
   row.book.Connect(0, row.keyframes[0], 3, plain);
   EXPECT_TRUE(row.book.TakeChanged().empty());

@@ -13,7 +13,8 @@ namespace lumen {
 // A frame on its way through the front end.
 struct LiveFrame {
   std::shared_ptr<const Frame> frame;
-  Image<float> average_depth;  // in a unit of its own
+  Image<float> average_depth;                // in a unit of its own
+  std::function<RgbImage()> fine = nullptr;  // see InputFrame
 };
 
 enum class TrackStatus {

@@ -18,6 +18,9 @@ void FusionOptions::Describe(ConfigVisitor& visitor) {
       {.min = 0, .max = 100, .unit = "px", .help = "over which weights grow from the image's border"});
   visitor.Field("least_cosine", least_cosine,
                 {.min = 0, .max = 1, .help = "between ray and normal; flatter pixels are left out"});
+  visitor.Field(
+      "farthest", farthest,
+      {.min = 0, .unit = "median depths", .help = "beyond which a view says nothing; 0: however far"});
   visitor.Field("least_weight", least_weight, {.min = 0, .help = "of a voxel that is part of the surface"});
   visitor.Field("least_part", least_part,
                 {.min = 0, .max = 1, .help = "smaller parts are specks: share of the largest part's area"});
@@ -64,7 +67,8 @@ FusionResult FuseViews(const ViewList& views, const FusionOptions& options, int 
   result.truncation = options.truncation * result.voxel;
   const PixelWeightOptions weights{.reference_depth = scale->depth,
                                    .border_pixels = options.border_pixels,
-                                   .least_cosine = options.least_cosine};
+                                   .least_cosine = options.least_cosine,
+                                   .farthest = options.farthest > 0 ? options.farthest : 1e9};
   TsdfVolume volume(result.voxel, result.truncation);
   for (int i = 0; i < views.count; ++i) {
     volume.Integrate(views.load(i), weights, threads);

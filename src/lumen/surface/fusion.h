@@ -15,17 +15,12 @@ struct FusionOptions {
   double truncation = 6;  // in voxels
   int border_pixels = 4;
   double least_cosine = 0.25;
+  double farthest = 0;        // median depths beyond which a view says nothing; 0: however far
   double least_weight = 0.1;  // voxels below are not part of the surface
   double least_part = 0.02;   // parts of the surface smaller than this share of the largest are specks
   double memory_mb = 800;     // beyond it the voxels are made larger
 
   void Describe(ConfigVisitor& visitor);
-};
-
-// Views that are loaded one at a time: a long video's do not fit into memory all at once.
-struct ViewList {
-  int count = 0;
-  std::function<DepthView(int)> load;
 };
 
 enum class FusionStatus { kOk, kNoDepth };

@@ -68,7 +68,7 @@ struct TsdfVolume::PreparedView {
   Image<float> inverse_depth;  // linear over a plane for a pinhole, and nearly so else; 0: unknown
   Image<float> slant;
   Image<float> weight;
-  RgbImage color;  // of the depth map's size, or empty
+  RgbImage color;  // empty: there is none
 
   PreparedView(const DepthView& view, const PixelWeightOptions& options)
       : camera(view.camera),
@@ -85,10 +85,20 @@ struct TsdfVolume::PreparedView {
         slant(x, y) = SlantAt(view, x, y, options, &cosine);
         inverse_depth(x, y) = depth > 0 ? 1 / depth : 0;
         const float far = depth / static_cast<float>(options.reference_depth);
-        weight(x, y) *= slant(x, y) > 0 ? cosine * cosine * 2 / (1 + far * far) : 0;
+        const bool use = slant(x, y) > 0 && far < static_cast<float>(options.farthest);
+        weight(x, y) *= use ? cosine * cosine * 2 / (1 + far * far) : 0;
       }
     }
-    if (!view.image.Empty()) color = ResizeArea(view.image, slant.Width(), slant.Height());
+    constexpr int kFiner = 2;  // than the depth map: voxels show no more
+    const int width = kFiner * slant.Width(), height = kFiner * slant.Height();
+    color = view.image.Width() > width ? ResizeArea(view.image, width, height) : view.image;
+  }
+
+  const uint8_t* ColorAt(float u, float v) const {
+    const float x = (u + 0.5F) * static_cast<float>(color.Width()) / static_cast<float>(slant.Width());
+    const float y = (v + 0.5F) * static_cast<float>(color.Height()) / static_cast<float>(slant.Height());
+    return color.Pixel(std::min(static_cast<int>(x), color.Width() - 1),
+                       std::min(static_cast<int>(y), color.Height() - 1));
   }
 
   // The depth between four pixels that belong to one surface; 0 if they do not.
@@ -194,8 +204,10 @@ void TsdfVolume::UpdateVoxel(const PreparedView& view, const Vector3f& x_in_came
   const float total = voxel.weight + weight;
   const float share = weight / total;
   voxel.distance += share * (std::min(distance, 1.0F) - voxel.distance);
-  for (int c = 0; c < 3 && !view.color.Empty(); ++c)
-    voxel.color[c] += share * (static_cast<float>(view.color(x, y, c)) - voxel.color[c]);
+  if (!view.color.Empty()) {
+    const uint8_t* color = view.ColorAt(u, v);
+    for (int c = 0; c < 3; ++c) voxel.color[c] += share * (static_cast<float>(color[c]) - voxel.color[c]);
+  }
   voxel.depth += share * (z - voxel.depth);
   voxel.seen_from += share * (view.place - voxel.seen_from);
   voxel.weight = total;

@@ -5,26 +5,17 @@
 #include <memory>
 #include <unordered_map>
 
-#include "lumen/geometry/camera.h"
-#include "lumen/geometry/rigid3.h"
-#include "lumen/image/image.h"
+#include "lumen/scene/depth_view.h"
 #include "lumen/scene/mesh.h"
 
 namespace lumen {
-
-// A depth map from a known place. The picture may have any size, and may be empty.
-struct DepthView {
-  UnifiedCamera camera;  // of the depth map, which is in its measure
-  Rigid3 world_from_camera;
-  DepthImage depth;
-  RgbImage image;
-};
 
 // How much a pixel is believed.
 struct PixelWeightOptions {
   double reference_depth = 1;  // a pixel this far away, seen frontally, away from borders, weighs 1
   int border_pixels = 4;       // over which the weight grows from the border of the image or mask
   double least_cosine = 0.25;  // of the angle between ray and normal; flatter pixels are left out
+  double farthest = 1e9;       // in reference depths; pixels farther away are left out
   double largest_jump = 0.15;  // between neighbouring pixels, relative: beyond it there is an edge
 };
 
