@@ -108,18 +108,43 @@ double LogDepth(const SharpPoint& point, const Eigen::VectorXd& code, double uni
 
 }  // namespace
 
+// A point in a target's frame and picture, against where it was seen there; all whitened.
+struct SharpPointsFactor::Sight {
+  Eigen::Vector3d along, there;  // what the depth moves it by, and where it is
+  Matrix23d by_there;
+  Eigen::Vector2d residual;
+  RobustValue robust;
+
+  Eigen::Vector2d ByDepth() const { return by_there * along; }
+};
+
+// Nothing for a point behind the camera.
+std::optional<SharpPointsFactor::Sight> SharpPointsFactor::See(const State& state,
+                                                               const PointSighting& sighting,
+                                                               const Eigen::Vector3d& here) const {
+  const State::Target& target = state.targets[static_cast<size_t>(sighting.target)];
+  Sight sight;
+  sight.along = target.turn * here;
+  sight.there = sight.along + target.shift;
+  if (!camera_.IsBefore(sight.there, 0)) return std::nullopt;
+  const auto pixel = camera_.Project(sight.there, &sight.by_there);
+  if (!pixel) return std::nullopt;
+  sight.by_there = sighting.root * sight.by_there;
+  sight.residual = sighting.root * (*pixel - sighting.pixel);
+  sight.robust = Robust(sight.residual.squaredNorm(), options_.robust * options_.robust);
+  return sight;
+}
+
 double SharpPointsFactor::ErrorAt(const State& state, const SharpPoint& point, double log_depth) const {
   const double bound = options_.robust * options_.robust;
   const double off = (log_depth - LogDepth(point, state.code, source_.unit, nullptr)) / options_.depth_sigma;
   double error = options_.depth_weight * Robust(off * off, bound).rho;
   const Eigen::Vector3d here = std::exp(log_depth) * point.ray;
   for (const PointSighting& sighting : point.sightings) {
-    const State::Target& target = state.targets[static_cast<size_t>(sighting.target)];
-    const Eigen::Vector3d there = target.turn * here + target.shift;
-    const auto pixel = camera_.IsBefore(there, 0) ? camera_.Project(there) : std::nullopt;
     // Behind the camera counts as far off, whatever the rest of the path says.
     constexpr double kBehind = 1e4;
-    error += Robust(pixel ? (sighting.root * (*pixel - sighting.pixel)).squaredNorm() : kBehind, bound).rho;
+    const auto sight = See(state, sighting, here);
+    error += sight ? sight->robust.rho : Robust(kBehind, bound).rho;
   }
   return 0.5 * options_.weight * error;
 }
@@ -139,17 +164,11 @@ double SharpPointsFactor::Solve(const State& state, const SharpPoint& point) con
     double curvature = pull, gradient = pull * off;
     const Eigen::Vector3d here = std::exp(log_depth) * point.ray;
     for (const PointSighting& sighting : point.sightings) {
-      const State::Target& target = state.targets[static_cast<size_t>(sighting.target)];
-      const Eigen::Vector3d along = target.turn * here;
-      const Eigen::Vector3d there = along + target.shift;
-      Matrix23d by_x;
-      const auto pixel = camera_.IsBefore(there, 0) ? camera_.Project(there, &by_x) : std::nullopt;
-      if (!pixel) continue;
-      const Eigen::Vector2d residual = sighting.root * (*pixel - sighting.pixel);
-      const Eigen::Vector2d by_depth = sighting.root * (by_x * along);
-      const double weight = Robust(residual.squaredNorm(), bound).weight;
-      curvature += weight * by_depth.squaredNorm();
-      gradient += weight * by_depth.dot(residual);
+      const auto sight = See(state, sighting, here);
+      if (!sight) continue;
+      const Eigen::Vector2d by_depth = sight->ByDepth();
+      curvature += sight->robust.weight * by_depth.squaredNorm();
+      gradient += sight->robust.weight * by_depth.dot(sight->residual);
     }
     if (!(curvature > 0)) break;
     const double step = std::clamp(-gradient / curvature, -kLargestStep, kLargestStep);
@@ -210,28 +229,23 @@ void SharpPointsFactor::Add(const State& state, int number, Sum& sum) const {
   const Eigen::Vector3d here = std::exp(log_depth) * point.ray;
   const Matrix37d here_by_source = ByTangent(here);
   for (const PointSighting& sighting : point.sightings) {
-    const State::Target& target = state.targets[static_cast<size_t>(sighting.target)];
-    const Eigen::Vector3d along = target.turn * here;
-    const Eigen::Vector3d there = along + target.shift;
-    Matrix23d by_x;
-    const auto pixel = camera_.IsBefore(there, 0) ? camera_.Project(there, &by_x) : std::nullopt;
-    if (!pixel) continue;
-    const Eigen::Vector2d residual = sighting.root * (*pixel - sighting.pixel);
-    const double weight = options_.weight * Robust(residual.squaredNorm(), bound).weight;
-    by_x = sighting.root * by_x;
-    const Matrix27d by_source = by_x * target.turn * here_by_source;
-    const Matrix27d by_target = -by_x * ByTangent(there);
-    const Eigen::Vector2d by_depth = by_x * along;
+    const auto sight = See(state, sighting, here);
+    if (!sight) continue;
+    const double weight = options_.weight * sight->robust.weight;
+    const Eigen::Matrix3d& turn = state.targets[static_cast<size_t>(sighting.target)].turn;
+    const Matrix27d by_source = sight->by_there * turn * here_by_source;
+    const Matrix27d by_target = -sight->by_there * ByTangent(sight->there);
+    const Eigen::Vector2d by_depth = sight->ByDepth();
     const int at = sum.first_target + kPlace * sighting.target;
     sum.H.topLeftCorner<kPlace, kPlace>().noalias() += weight * by_source.transpose() * by_source;
     sum.H.block<kPlace, kPlace>(at, at).noalias() += weight * by_target.transpose() * by_target;
     sum.H.block<kPlace, kPlace>(0, at).noalias() += weight * by_source.transpose() * by_target;
-    sum.b.head<kPlace>().noalias() += weight * by_source.transpose() * residual;
-    sum.b.segment<kPlace>(at).noalias() += weight * by_target.transpose() * residual;
+    sum.b.head<kPlace>().noalias() += weight * by_source.transpose() * sight->residual;
+    sum.b.segment<kPlace>(at).noalias() += weight * by_target.transpose() * sight->residual;
     coupling.head<kPlace>().noalias() += weight * by_source.transpose() * by_depth;
     coupling.segment<kPlace>(at).noalias() += weight * by_target.transpose() * by_depth;
     curvature += weight * by_depth.squaredNorm();
-    gradient += weight * by_depth.dot(residual);
+    gradient += weight * by_depth.dot(sight->residual);
   }
   // The depth's own equation, taken into the others.
   if (!(curvature > 0)) {

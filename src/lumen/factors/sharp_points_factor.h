@@ -47,7 +47,10 @@ class SharpPointsFactor : public RelativeFactor {
  private:
   struct State;
   struct Sum;
+  struct Sight;
   State Resolve(const Values& values) const;
+  std::optional<Sight> See(const State& state, const PointSighting& sighting,
+                           const Eigen::Vector3d& here) const;
   double Solve(const State& state, const SharpPoint& point) const;
   double ErrorAt(const State& state, const SharpPoint& point, double log_depth) const;
   void Add(const State& state, int number, Sum& sum) const;

@@ -10,7 +10,7 @@ namespace lumen {
 namespace {
 constexpr size_t kFramesForMask = 5;
 constexpr size_t kMostFramesForMask = 60;  // a recording may begin in the dark
-constexpr size_t kFramesAhead = 8;
+constexpr size_t kFramesAhead = 4;         // each with its whole picture
 }  // namespace
 
 Mask FindMask(FrameSource& source, std::vector<RawFrame>& peeked) {

@@ -38,8 +38,8 @@ std::optional<PatchGuess> Foresee(const PointSide& source, const PointSide& targ
     return point && camera.IsBefore(*point, 1e-6) ? camera.Project(*point) : std::nullopt;
   };
   const auto point = Warp(source, fine, target_from_source);
-  const auto centre = project(fine);
-  if (!point || !centre) return std::nullopt;
+  const auto centre = point && camera.IsBefore(*point, 1e-6) ? camera.Project(*point) : std::nullopt;
+  if (!centre) return std::nullopt;
   const double u = centre->x(), v = centre->y();
   const Image<uint8_t>& picture = target.points->picture.levels[0];
   if (!(u >= 0 && v >= 0 && u <= picture.Width() - 1 && v <= picture.Height() - 1)) return std::nullopt;
