@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int kFrames = 60;
 // Of a camera: so slow that frames are hardly ever late, and so fast that nobody waits long for a dozen.
-constexpr const char* kPace = kSanitizer ? "--realtime --fps 0.3" : "--realtime --fps 5";
+constexpr const char* kPace = kSanitizer ? "--realtime --fps 0.3" : "--realtime --fps 2";
 constexpr int kBeforeTheStop = 12;  // frames that are on disk when a run is stopped
 constexpr const char* kAnatomy = "--anatomy colon --seed 901 --path insertion --size 160x128 --frames 60 ";
 
