@@ -6,6 +6,7 @@
 #include "lumen/base/file.h"
 #include "lumen/base/text.h"
 #include "lumen/base/version.h"
+#include "lumen/image/resize.h"
 #include "lumen/io/input_stream.h"
 #include "lumen/io/map_file.h"
 #include "lumen/io/mesh_file.h"
@@ -133,12 +134,30 @@ void RunView::PutEdges() {
   store_.Put(ItemKind::kEdges, 0, EdgesToJson(edges).Dump());
 }
 
+namespace {
+
+// At the camera's size: four times the points would show no more, and take four times as long to arrive.
+KeyframePixels Thinned(const KeyframePixels& pixels, const Camera& camera) {
+  const int times = pixels.depth.Width() / camera.Width();
+  if (times < 2) return pixels;
+  const int width = pixels.depth.Width() / times, height = pixels.depth.Height() / times;
+  KeyframePixels thinned{DepthImage(width, height), ResizeArea(pixels.image, width, height)};
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x)
+      thinned.depth(x, y) = pixels.depth(x * times + times / 2, y * times + times / 2);
+  }
+  return thinned;
+}
+
+}  // namespace
+
 void RunView::PutClouds() {
   if (!run_.depth_scale || !run_.depth_camera) return;
   for (const RunKeyframe& keyframe : keyframes_) {
     if (keyframe.depth.empty()) continue;
     try {
-      const KeyframePixels pixels = LoadKeyframePixels(keyframe, *run_.depth_scale);
+      const KeyframePixels pixels =
+          Thinned(LoadKeyframePixels(keyframe, *run_.depth_scale), *run_.depth_camera);
       const auto camera = run_.depth_camera->Resized(pixels.depth.Width(), pixels.depth.Height()).AsUnified();
       const DepthImage depth = ViewDepthOfZ(pixels.depth, *camera);
       store_.Put(ItemKind::kCloud, static_cast<uint32_t>(keyframe.frame),
