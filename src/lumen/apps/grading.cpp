@@ -8,6 +8,7 @@
 #include "lumen/base/error.h"
 #include "lumen/base/parallel.h"
 #include "lumen/eval/overlap.h"
+#include "lumen/image/resize.h"
 #include "lumen/io/calibration.h"
 #include "lumen/io/trajectory_file.h"
 
@@ -76,7 +77,7 @@ std::optional<DepthScores> GradeFolds(const DepthImage& map, const DepthImage& t
                                       const Estimate& estimate, const Truth& truth) {
   constexpr int kWidth = 160;
   const int height = static_cast<int>(std::lround(static_cast<double>(kWidth) * map.Height() / map.Width()));
-  const DepthImage resized = ResizeDepth(map, kWidth, height);
+  const DepthImage resized = ResizeNearest(map.View(), kWidth, height);
   const SamplerChoice choice = MakeTruthSampler(estimate, truth, resized, true_map);
   if (!choice.sampler) return std::nullopt;
   return ScoreDepth(resized, NearEdges(choice.sampler->Sample(true_map)), scale);

@@ -118,10 +118,6 @@ DepthImage NearEdges(ImageView<const float> truth, int reach) {
   return near;
 }
 
-DepthImage ResizeDepth(ImageView<const float> depth, int width, int height) {
-  return TruthSampler(width, height, depth.Width(), depth.Height()).Sample(depth);
-}
-
 void DepthMean::Add(const DepthScores& scores) {
   sum_.ard += scores.ard;
   for (size_t k = 0; k < sum_.within.size(); ++k) sum_.within[k] += scores.within[k];

@@ -49,8 +49,6 @@ std::optional<double> MedianDepthRatio(ImageView<const float> estimate, ImageVie
 // The truth where a pixel lies within `reach` of a depth edge (neighbours that differ by more than a
 // seventh), 0 elsewhere: what ScoreDepth takes to grade folds alone.
 DepthImage NearEdges(ImageView<const float> truth, int reach = 2);
-// A map nearest at another size's pixel centres.
-DepthImage ResizeDepth(ImageView<const float> depth, int width, int height);
 
 // Mean over maps, each map counting the same.
 class DepthMean {

@@ -74,9 +74,12 @@ RgbImage ResizeArea(ImageView<const uint8_t> image, int width, int height) {
   return out;
 }
 
-Mask ResizeNearest(ImageView<const uint8_t> image, int width, int height) {
+namespace {
+
+template <typename T>
+Image<T> TakeNearest(ImageView<const T> image, int width, int height) {
   LUMEN_CHECK(!image.Empty() && width > 0 && height > 0, width, "x", height);
-  Mask out(width, height, image.Channels());
+  Image<T> out(width, height, image.Channels());
   for (int y = 0; y < height; ++y) {
     const int sy = std::min(image.Height() - 1, static_cast<int>((y + 0.5) * image.Height() / height));
     for (int x = 0; x < width; ++x) {
@@ -85,6 +88,16 @@ Mask ResizeNearest(ImageView<const uint8_t> image, int width, int height) {
     }
   }
   return out;
+}
+
+}  // namespace
+
+Mask ResizeNearest(ImageView<const uint8_t> image, int width, int height) {
+  return TakeNearest(image, width, height);
+}
+
+Image<float> ResizeNearest(ImageView<const float> image, int width, int height) {
+  return TakeNearest(image, width, height);
 }
 
 }  // namespace lumen

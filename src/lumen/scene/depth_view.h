@@ -1,4 +1,4 @@
-// Depth maps from known places: what a surface is made of, and what stereo makes finer.
+// Depth maps from known places: what a surface is made of, and what others that see the same make finer.
 #pragma once
 
 #include <functional>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 
 #include "lumen/image/resize.h"
 #include "lumen/surface/weighted_middle.h"
@@ -49,21 +50,25 @@ Image<Facet> FacetsOf(const DepthImage& depth) {
   return facets;
 }
 
-// How much a coarse pixel counts by how much brighter or darker it is, in levels.
-std::vector<float> LikenessTable(int brightness) {
+// How much a coarse pixel counts by how bright it is, for each brightness of the fine one.
+using Likeness = std::array<std::array<float, 256>, 256>;
+
+const Likeness& LikenessTable() {
   constexpr double kChange = 0.15;  // share of the brightness
   constexpr double kLeast = 6;      // levels that are added to it, for noise
-  std::vector<float> table(256);
-  for (int other = 0; other < 256; ++other) {
-    const double change = (brightness - other) / (kChange * (brightness + kLeast));
-    table[static_cast<size_t>(other)] = static_cast<float>(std::exp(-0.5 * change * change));
-  }
-  return table;
+  static const auto table = [] {
+    auto likeness = std::make_unique<Likeness>();
+    for (int fine = 0; fine < 256; ++fine) {
+      for (int coarse = 0; coarse < 256; ++coarse) {
+        const double change = (fine - coarse) / (kChange * (fine + kLeast));
+        (*likeness)[static_cast<size_t>(fine)][static_cast<size_t>(coarse)] =
+            static_cast<float>(std::exp(-0.5 * change * change));
+      }
+    }
+    return likeness;
+  }();
+  return *table;
 }
-
-}  // namespace
-
-namespace {
 
 constexpr int kAround = 2;  // coarse pixels either way
 constexpr int kSide = 2 * kAround + 1;
@@ -96,8 +101,7 @@ DepthImage EnlargeDepth(const DepthImage& coarse, ImageView<const uint8_t> guide
   constexpr float kLeast = 1e-9F;  // weight
   const Image<uint8_t> coarse_guide = ResizeArea(guide, coarse.Width(), coarse.Height());
   const Image<Facet> facets = FacetsOf(coarse);
-  std::vector<std::vector<float>> likeness;
-  for (int brightness = 0; brightness < 256; ++brightness) likeness.push_back(LikenessTable(brightness));
+  const Likeness& likeness = LikenessTable();
   DepthImage fine(guide.Width(), guide.Height());
   const std::vector<Neighbours> columns = NeighboursAlong(fine.Width(), coarse.Width());
   const std::vector<Neighbours> rows = NeighboursAlong(fine.Height(), coarse.Height());
@@ -107,7 +111,7 @@ DepthImage EnlargeDepth(const DepthImage& coarse, ImageView<const uint8_t> guide
     for (int x = 0; x < fine.Width(); ++x) {
       const Neighbours& column = columns[static_cast<size_t>(x)];
       if (!(coarse(column.nearest, row.nearest) > 0)) continue;
-      const std::vector<float>& like = likeness[guide(x, y)];
+      const std::array<float, 256>& like = likeness[guide(x, y)];
       said.clear();
       for (size_t j = 0; j < kSide; ++j) {
         for (size_t i = 0; i < kSide; ++i) {

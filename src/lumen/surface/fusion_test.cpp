@@ -95,8 +95,7 @@ TEST(TsdfVolume, RemembersWhatASurfaceWasSeenFrom) {
   TsdfVolume volume(0.5, 3);
   for (const double x : {0.0, 1.0}) {
     const Rigid3 camera(Eigen::Quaterniond::Identity(), Vector3d(x, 0.2, 0.1));
-    volume.Integrate({kCamera, camera, DepthImage(kWidth, kHeight, 1, 20), RgbImage()},
-                     {.reference_depth = 20}, 1);
+    volume.Integrate({kCamera, camera, DepthImage(kWidth, kHeight, 1, 20), RgbImage()}, {}, 1);
   }
   const TriangleMesh mesh = volume.ExtractMesh(1e-6, 1);
   ASSERT_FALSE(mesh.vertices.empty());

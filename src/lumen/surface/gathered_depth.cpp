@@ -43,14 +43,19 @@ DepthImage GatherDepth(const DepthView& view, const std::vector<const DepthView*
 
 namespace {
 
-DepthView Enlarged(const DepthView& view) {
-  DepthView fine = view;
-  fine.image = {};
+// A map at the size it is gathered at, and its picture in grey; none where that is no finer than the map.
+struct Enlarged {
+  DepthView view;
+  Image<uint8_t> guide;
+};
+
+Enlarged Enlarge(const DepthView& view) {
+  Enlarged fine{{view.camera, view.world_from_camera, view.depth, {}}, {}};
   const int width = 2 * view.depth.Width(), height = 2 * view.depth.Height();
   if (view.image.Width() < width || view.image.Height() < height) return fine;
-  fine.image = ToGrey(ResizeArea(view.image.View(), width, height));
-  fine.depth = EnlargeDepth(view.depth, fine.image);
-  fine.camera = view.camera.Scaled(2, 2);
+  fine.guide = ToGrey(ResizeArea(view.image.View(), width, height));
+  fine.view.depth = EnlargeDepth(view.depth, fine.guide);
+  fine.view.camera = view.camera.Scaled(2, 2);
   return fine;
 }
 
@@ -65,14 +70,10 @@ struct Sketch {
 Sketch SketchOf(const DepthView& view) {
   constexpr int kWidth = 40;
   const int times = std::max(1, view.depth.Width() / kWidth);
+  const int width = view.depth.Width() / times, height = view.depth.Height() / times;
   Sketch sketch{view.camera.Scaled(1.0 / times, 1.0 / times), view.world_from_camera,
-                DepthImage(view.depth.Width() / times, view.depth.Height() / times)};
-  for (int y = 0; y < sketch.depth.Height(); ++y) {
-    for (int x = 0; x < sketch.depth.Width(); ++x) {
-      sketch.depth(x, y) = view.depth(x * times + times / 2, y * times + times / 2);
-      sketch.farthest = std::max(sketch.farthest, static_cast<double>(sketch.depth(x, y)));
-    }
-  }
+                ResizeNearest(view.depth.View(), width, height)};
+  sketch.farthest = *std::max_element(sketch.depth.Data(), sketch.depth.Data() + sketch.depth.Size());
   return sketch;
 }
 
@@ -121,14 +122,14 @@ std::vector<size_t> ChooseOthers(const std::vector<Sketch>& sketches, size_t vie
 void GatherDepths(const ViewList& views, const GatherOptions& options, int threads,
                   const std::function<void(int, const DepthView&)>& done) {
   const auto count = static_cast<size_t>(views.count);
-  std::vector<DepthView> enlarged(count);
+  std::vector<Enlarged> enlarged(count);
   std::vector<Sketch> sketches(count);
   ParallelFor(views.count, threads, [&](int64_t i) {
     const auto k = static_cast<size_t>(i);
     const DepthView view = views.load(static_cast<int>(i));
     sketches[k] = SketchOf(view);
-    enlarged[k] = Enlarged(view);
-    enlarged[k].depth = enlarged[k].depth.On(DiskMemory::Instance());
+    enlarged[k] = Enlarge(view);
+    enlarged[k].view.depth = enlarged[k].view.depth.On(DiskMemory::Instance());
   });
   const size_t at_once = static_cast<size_t>(std::max(1, threads));
   for (size_t first = 0; first < count; first += at_once) {
@@ -137,11 +138,12 @@ void GatherDepths(const ViewList& views, const GatherOptions& options, int threa
       const size_t view = first + static_cast<size_t>(i);
       std::vector<const DepthView*> others;
       for (const size_t other : ChooseOthers(sketches, view, options.views))
-        others.push_back(&enlarged[other]);
+        others.push_back(&enlarged[other].view);
       DepthView& result = gathered[static_cast<size_t>(i)];
-      result = enlarged[view];
-      result.depth = GatherDepth(enlarged[view], others, options);
-      if (!result.image.Empty()) result.depth = EnlargeDepth(result.depth, result.image);
+      const Enlarged& own = enlarged[view];
+      result = own.view;
+      result.depth = GatherDepth(own.view, others, options);
+      if (!own.guide.Empty()) result.depth = EnlargeDepth(result.depth, own.guide);
     });
     for (size_t i = 0; i < gathered.size(); ++i) done(static_cast<int>(first + i), gathered[i]);
   }

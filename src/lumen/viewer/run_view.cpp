@@ -141,12 +141,7 @@ KeyframePixels Thinned(const KeyframePixels& pixels, const Camera& camera) {
   const int times = pixels.depth.Width() / camera.Width();
   if (times < 2) return pixels;
   const int width = pixels.depth.Width() / times, height = pixels.depth.Height() / times;
-  KeyframePixels thinned{DepthImage(width, height), ResizeArea(pixels.image, width, height)};
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x)
-      thinned.depth(x, y) = pixels.depth(x * times + times / 2, y * times + times / 2);
-  }
-  return thinned;
+  return {ResizeNearest(pixels.depth.View(), width, height), ResizeArea(pixels.image, width, height)};
 }
 
 }  // namespace
