@@ -15,13 +15,20 @@ namespace {
 
 constexpr int kAllHeads = 3;  // a bit per head
 
-// Arguments: network (0 feature, 1 depth), threads, heads.
+// Arguments: network (0 feature, 1 depth), threads, heads, precision (0 single, 1 half).
 void BM_Network(benchmark::State& state) {
   const NetworkSpec spec = state.range(0) == 0 ? MakeFeatureSpec() : MakeDepthSpec();
   const auto tensors = MakeTensors(spec);
   const Mask mask = MakeMask(MaskKind::kCircle, spec.input_width, spec.input_height);
   const RgbImage image = MakeImage(spec.input_width, spec.input_height);
-  NetworkEngine engine(spec, tensors, mask, {.threads = static_cast<int>(state.range(1))});
+  const bool half = state.range(3) == 1;
+  if (half && HalfArithmetic() == nullptr) {
+    state.SkipWithError("this processor has no half-precision arithmetic");
+    return;
+  }
+  NetworkEngine engine(
+      spec, tensors, mask,
+      {.threads = static_cast<int>(state.range(1)), .half = half ? HalfArithmetic() : nullptr});
   std::vector<Image<float>> heads(2);
   double best = 1e300;
   for (auto _ : state) {
@@ -33,8 +40,9 @@ void BM_Network(benchmark::State& state) {
     best = std::min(best, watch.ElapsedMs());
   }
   state.counters["best_ms"] = best;
-  state.SetLabel(spec.name + (state.range(2) == kAllHeads ? "" : ", first head only"));
-  if (state.range(1) != 1) return;  // one check per network is enough
+  state.SetLabel(spec.name + (state.range(2) == kAllHeads ? "" : ", first head only") +
+                 (half ? ", half" : ""));
+  if (state.range(1) != 1 || half) return;  // one check per network is enough; half has its tests
   const std::vector<Image<float>> plain = RunPlainNetwork(spec, tensors, mask, image);
   for (size_t head = 0; head < 2; ++head) {
     if (heads[head].Empty()) continue;
@@ -44,11 +52,16 @@ void BM_Network(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_Network)
-    ->Args({0, 1, kAllHeads})
-    ->Args({1, 1, kAllHeads})
-    ->Args({1, 1, 1})
-    ->Args({0, 2, kAllHeads})
-    ->Args({1, 2, kAllHeads})
+    ->Args({0, 1, kAllHeads, 0})
+    ->Args({0, 1, kAllHeads, 1})
+    ->Args({1, 1, kAllHeads, 0})
+    ->Args({1, 1, kAllHeads, 1})
+    ->Args({1, 1, 1, 0})
+    ->Args({1, 1, 1, 1})
+    ->Args({0, 2, kAllHeads, 0})
+    ->Args({0, 2, kAllHeads, 1})
+    ->Args({1, 2, kAllHeads, 0})
+    ->Args({1, 2, kAllHeads, 1})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime()
     ->MinTime(2.0);

@@ -3,6 +3,7 @@
 
 #include "lumen/base/config.h"
 #include "lumen/io/rectifier.h"
+#include "lumen/network/engine_priors.h"
 #include "lumen/slam/slam_options.h"
 #include "lumen/surface/fusion.h"
 #include "lumen/surface/gathered_depth.h"
@@ -13,6 +14,7 @@ namespace lumen {
 struct AppConfig {
   std::string model;  // path of the weights; empty: look in the usual places
   RectifierOptions view;
+  PriorsOptions engine;
   SlamOptions slam;
   GatherOptions depth;
   FusionOptions fusion;
@@ -21,6 +23,7 @@ struct AppConfig {
   void Describe(ConfigVisitor& visitor) {
     visitor.Field("model", model, {.help = "path of the weights; empty: look in the usual places"});
     visitor.Group("view", view);
+    visitor.Group("engine", engine);
     slam.Describe(visitor);
     visitor.Group("depth", depth);
     visitor.Group("fusion", fusion);

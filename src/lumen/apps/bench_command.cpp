@@ -123,6 +123,14 @@ Json RunBenchmarks(const std::string& given_model) {
   result["feature_network_ms"] = single.feature_ms;
   result["depth_network_ms"] = single.depth_ms;
   result["average_depth_ms"] = single.average_depth_ms;
+  result["precision"] = one.IsHalf() ? "half" : "float";
+  if (one.IsHalf()) {
+    EnginePriors wide(model, mask, {.threads = 1, .precision = "float"});
+    const NetworkTimes times = TimePriors(wide, frame);
+    result["float_feature_network_ms"] = times.feature_ms;
+    result["float_depth_network_ms"] = times.depth_ms;
+    result["float_average_depth_ms"] = times.average_depth_ms;
+  }
   if (cores > 1) {
     EnginePriors two(model, mask, {.threads = 2});
     const NetworkTimes pair = TimePriors(two, frame);

@@ -73,8 +73,8 @@ Json DescribeRun(const RunOptions& options, const RunSetup& setup, const fs::pat
 }  // namespace
 
 std::shared_ptr<Priors> MakeRunPriors(const RunOptions& options, const RunSetup& setup) {
-  return MakePriors(setup.model, LensView(setup.stream->GetCamera(), setup.stream->GetMask()), {},
-                    ChooseDevice(options));
+  return MakePriors(setup.model, LensView(setup.stream->GetCamera(), setup.stream->GetMask()),
+                    options.config.engine, ChooseDevice(options));
 }
 
 RunSetup PrepareRun(const RunOptions& options) {

@@ -1,33 +1,33 @@
 // One partial convolution as the engine runs it: Winograd F(4×4, 3×3) where there are channels enough,
 // direct elsewhere, with the mask's part as an epilogue: out = raw · scale + bias · valid. What lies
-// outside the mask is zero and is not computed.
+// outside the mask is zero and is not computed. T is what it computes in: float or Half.
 #pragma once
 
 #include <vector>
 
 #include "lumen/base/safetensors.h"
-#include "lumen/image/gemm_kernel.h"
-#include "lumen/network/epilogue.h"
+#include "lumen/network/arithmetic.h"
 #include "lumen/network/mask_plan.h"
 #include "lumen/network/planes.h"
 
 namespace lumen {
 
+template <typename T>
 class Conv {
  public:
   Conv(const PlaneLayout& layout, const ConvMask& mask, const Tensor& weight, const Tensor& bias,
-       const GemmKernel& kernel);
+       const Arithmetic<T>& arithmetic);
 
   int In() const { return in_; }
   int Out() const { return out_; }
   bool IsWinograd() const { return method_ == Method::kWinograd; }
 
-  // Rows of work that can run side by side, and the scratch (floats) each thread needs.
+  // Rows of work that can run side by side, and the scratch (numbers) each thread needs.
   int NumBlocks() const { return static_cast<int>(blocks_.size()); }
   size_t ScratchSize() const;
 
   struct Output {
-    float* planes = nullptr;
+    T* planes = nullptr;
     bool relu = false;
     ChannelSums* sums = nullptr;  // of this block, one per channel; null: not wanted
   };
@@ -36,7 +36,7 @@ class Conv {
   struct ChannelShare {
     int share = 0, shares = 1;
   };
-  void RunBlock(int block, ChannelShare part, const float* input, const Output& output, float* scratch) const;
+  void RunBlock(int block, ChannelShare part, const T* input, const Output& output, T* scratch) const;
 
  private:
   // A unit is a row of tiles (Winograd) or of pixels; a span is the part of it that holds valid outputs,
@@ -47,43 +47,51 @@ class Conv {
   };
   struct BlockOfUnits {
     int first, last;  // units [first, last)
-    int tiles;        // Winograd: of their spans, rounded up to whole kernel calls
+    int tiles;        // Winograd: of their spans, rounded up to whole products
   };
+  enum class Method { kWinograd, kDirect, kOneChannel };
+  static Method ChooseMethod(int in, int out);
 
   void PackWinograd(const Tensor& weight);
   void PackDirect(const Tensor& weight);
-  // Output channels [begin, end), whole kernel calls.
+  void Narrow(const std::vector<float>& packed);
+  // Output channels [begin, end), whole products.
   struct Channels {
     int begin, end;
   };
-  void RunWinogradBlock(int block, Channels channels, const float* input, const Output& output,
-                        float* scratch) const;
-  void RunDirectBlock(int block, Channels channels, const float* input, const Output& output,
-                      float* scratch) const;
-  void RunOneChannelBlock(int block, const float* input, const Output& output, float* scratch) const;
-  void EmitTiles(const float* m, ptrdiff_t position_stride, const BlockOfUnits& block, int channel,
+  void RunWinogradBlock(int block, Channels channels, const T* input, const Output& output, T* scratch) const;
+  void RunDirectBlock(int block, Channels channels, const T* input, const Output& output, T* scratch) const;
+  void RunOneChannelBlock(int block, const T* input, const Output& output, T* scratch) const;
+  void EmitTiles(const T* m, ptrdiff_t position_stride, const BlockOfUnits& block, int channel,
                  const Output& output) const;
-  void EmitRow(const float* raw, int channel, int y, const Output& output) const;
-  Epilogue EpilogueAt(int channel, int y, const Output& output) const;
+  template <typename Raw>
+  void EmitRow(const Raw* raw, int channel, int y, const Output& output) const;
+  Epilogue<T> EpilogueAt(int channel, int x, int y, const Output& output) const;
   void ZeroOutside(int channel, int unit, const Output& output) const;
   void PlanBlocks(const Mask& valid);
-  // Floats from one position's matrix to the next: so many channels of tiles, and a little more.
+  // Numbers from one position's matrix to the next: so many channels of tiles, and a little more.
   static ptrdiff_t PositionStride(int channels, int tiles) {
-    return static_cast<ptrdiff_t>(channels) * tiles + 80;
+    return static_cast<ptrdiff_t>(channels) * tiles + 320 / static_cast<ptrdiff_t>(sizeof(T));
   }
 
   PlaneLayout layout_;
-  const GemmKernel* kernel_;
-  int in_, out_, padded_out_;
-  enum class Method { kWinograd, kDirect, kOneChannel };
-  Method ChooseMethod() const;
+  const Arithmetic<T>* arithmetic_;
+  int in_, out_;
   Method method_;
+  typename Arithmetic<T>::Shape shape_;  // of one call
+  int padded_out_;
   std::vector<Span> spans_;  // of the units
   std::vector<BlockOfUnits> blocks_;
-  std::vector<float> weights_;    // [position][channel block][in (· taps)][8]
-  std::vector<int32_t> offsets_;  // direct: where each tap's row begins
+  std::vector<T> weights_;         // [position][channel block][in (· taps)][channels of a call]
+  std::vector<float> one_filter_;  // kOneChannel: [in][9]
+  std::vector<int32_t> offsets_;   // direct: where each tap's row begins
   std::vector<float> bias_;
-  std::vector<float> scale_, valid_;  // one plane each
+  std::vector<T> scale_, valid_;  // one plane each
 };
+
+// `image` as a plane of its own, zero around it.
+template <typename T>
+std::vector<T> MakePlane(const PlaneLayout& layout, const Image<float>& image,
+                         const Arithmetic<T>& arithmetic);
 
 }  // namespace lumen

@@ -2,16 +2,21 @@
 // mask alone is prepared at construction; a frame then allocates nothing but its outputs.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
-#include "lumen/network/conv.h"
+#include "lumen/base/safetensors.h"
+#include "lumen/network/architecture.h"
+#include "lumen/network/arithmetic.h"
 #include "lumen/network/lens_view.h"
 
 namespace lumen {
 
 struct EngineOptions {
   int threads = 1;
-  const GemmKernel* kernel = &BestGemmKernel();
+  // What to compute in: half precision, or single where null.
+  const Arithmetic<Half>* half = nullptr;
 };
 
 class NetworkEngine {
@@ -26,27 +31,16 @@ class NetworkEngine {
   // The trunk, whose output is kept; then any of the heads, as often as wanted.
   void RunTrunk(ImageView<const uint8_t> rgb);
   Image<float> RunHead(int head);  // interleaved; 0 outside the dilated mask
+  // Whether the last head's numbers lay within what they are computed in: half precision ends at 65504.
+  bool IsFinite() const;
 
  private:
-  struct Block;
-  using Planes = std::vector<float>;
-
-  void LoadImage(ImageView<const uint8_t> rgb);
-  void LoadAngles(const Image<float>& angles);
-  const float* GatherUpInput(Block& block, const Block& below);
-  void RunBlock(const Block& block, const float* input, Planes& middle, Planes& output);
-  void Normalise(const Block& block, Planes& planes) const;
-  void RunConv(const Conv& conv, const float* input, Planes& output, bool relu, bool want_sums);
+  class Runner;
+  template <typename T>
+  class TypedRunner;
 
   NetworkSpec spec_;
-  EngineOptions options_;
-  std::vector<std::unique_ptr<Block>> blocks_;
-  size_t first_head_ = 0;
-  Planes image_;
-  // Heads run one after the other at one size and share these.
-  Planes head_input_, head_middle_, head_output_[2];
-  std::vector<Planes> scratch_;  // per thread
-  std::vector<ChannelSums> block_sums_, sums_;
+  std::unique_ptr<Runner> runner_;
   bool have_trunk_ = false;
 };
 

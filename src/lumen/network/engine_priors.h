@@ -1,7 +1,9 @@
 // The networks behind the interface SLAM sees, on the CPU.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "lumen/base/config.h"
 #include "lumen/network/engine.h"
@@ -13,6 +15,7 @@ namespace lumen {
 struct PriorsOptions {
   int threads = 1;  // per network
   int pyramid_levels = 4;
+  std::string precision = "auto";  // float, half (throws InputError where there is none) or auto
 
   void Describe(ConfigVisitor& visitor);
 };
@@ -27,14 +30,24 @@ class EnginePriors : public Priors {
   // Reuses the trunk if this frame's average depth was the last thing asked for.
   DepthBasis ComputeDepthBasis(const InputFrame& frame) override;
   bool BothAtOnce() const override { return true; }  // two engines
+  bool IsHalf() const { return half_; }
 
  private:
+  // A network that falls back to single precision, for good, should a model's numbers not fit half.
+  struct SafeEngine {
+    std::unique_ptr<NetworkEngine> engine;
+    std::function<std::unique_ptr<NetworkEngine>()> make_float;  // null: single precision already
+
+    void RunTrunk(const RgbImage& image) { engine->RunTrunk(image); }
+    Image<float> RunHead(int head, const RgbImage& image);
+  };
+  SafeEngine MakeEngine(const NetworkSpec& spec, const Model& model, const LensView& view) const;
   void RunDepthTrunk(const InputFrame& frame);
 
   PriorsOptions options_;
   Mask feature_mask_;  // at the outputs' size
-  NetworkEngine feature_;
-  NetworkEngine depth_;
+  bool half_;
+  SafeEngine feature_, depth_;
   const InputFrame* last_frame_ = nullptr;  // compared with index and time, never followed
   int64_t last_index_ = -1;
   double last_time_ = 0;

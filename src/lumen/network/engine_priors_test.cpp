@@ -58,6 +58,27 @@ TEST(EnginePriors, DepthHeedsTheLensAndFeaturesDoNot) {
       0);
 }
 
+// Numbers that half precision cannot hold: what comes out is what single precision says.
+TEST(EnginePriors, AModelThatDoesNotFitHalfPrecisionRunsInSingle) {
+  Model model = MakeRandomModel(1);
+  for (float& value : model.tensors.at("depth.bases.1.conv1.weight").values) value *= 1e7F;
+  const Mask mask(160, 128, 1, 255);
+  const InputFrame frame = RandomFrame(1);
+  EnginePriors any(model, mask), single(model, mask, {.precision = "float"});
+  EXPECT_EQ(any.ComputeDepthBasis(frame).bases, single.ComputeDepthBasis(frame).bases);
+  EXPECT_EQ(any.ComputeAverageDepth(frame), single.ComputeAverageDepth(frame)) << "and from then on";
+  EXPECT_FALSE(single.IsHalf());
+}
+
+TEST(EnginePriors, HalfPrecisionIsRefusedWhereThereIsNone) {
+  const Model model = MakeRandomModel(1);
+  const Mask mask(160, 128, 1, 255);
+  if (HalfArithmetic() == nullptr)
+    EXPECT_THROW(EnginePriors(model, mask, {.precision = "half"}), InputError);
+  else
+    EXPECT_TRUE(EnginePriors(model, mask, {.precision = "half"}).IsHalf());
+}
+
 // A model of before lenses were told, and the same with a channel for it that it does not heed yet.
 TEST(EnginePriors, AnOlderModelComputesTheSameWithTheLens) {
   Model old;
@@ -69,8 +90,9 @@ TEST(EnginePriors, AnOlderModelComputesTheSameWithTheLens) {
   EXPECT_EQ(told.depth.input_channels, 4);
   const LensView view(MakeMask(MaskKind::kCircle, 160, 128));
   const InputFrame frame{0, 0.0, MakeImage(160, 128)};
-  EXPECT_LT(LargestDifference(EnginePriors(old, view).ComputeAverageDepth(frame),
-                              EnginePriors(told, view).ComputeAverageDepth(frame)),
+  const PriorsOptions exact{.precision = "float"};
+  EXPECT_LT(LargestDifference(EnginePriors(old, view, exact).ComputeAverageDepth(frame),
+                              EnginePriors(told, view, exact).ComputeAverageDepth(frame)),
             1e-6);
   const TemporaryFolder folder;
   for (const Model* model : {&old, &told}) {

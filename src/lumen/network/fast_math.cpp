@@ -46,19 +46,17 @@ inline Float4 Activate(Float4 x, Activation activation) {
 
 float FastTanh(float x) { return Tanh(Splat4(x))[0]; }
 
-void InterleaveRow(const float* planes, const PlaneLayout& layout, Activation activation, int y,
-                   Image<float>& out) {
+void InterleaveRow(const float* rows, ptrdiff_t stride, Activation activation, int y, Image<float>& out) {
   const int channels = out.Channels();
-  const float* row = planes + layout.Origin() + y * layout.Stride();
   float* const pixels = out.Row(y);
-  for (int x = 0; x < layout.width; x += 4) {
+  for (int x = 0; x < out.Width(); x += 4) {
     for (int c = 0; c < channels; c += 4) {
-      const int columns = std::min(4, layout.width - x);
+      const int columns = std::min(4, out.Width() - x);
       const int used = std::min(4, channels - c);
-      // Four channels of four columns, turned; planes have room behind them, so four columns can be read.
+      // Four channels of four columns, turned; rows have room behind them, so four columns can be read.
       Float4 v[4] = {};
       for (int k = 0; k < used; ++k) {
-        v[k] = Activate(Load4(row + static_cast<ptrdiff_t>(c + k) * layout.PlaneSize() + x), activation);
+        v[k] = Activate(Load4(rows + (c + k) * stride + x), activation);
       }
       Transpose4(v[0], v[1], v[2], v[3]);
       float* target = pixels + static_cast<ptrdiff_t>(x) * channels + c;

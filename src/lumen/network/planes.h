@@ -18,6 +18,7 @@ struct PlaneLayout {
   int PlaneSize() const { return Rows() * Stride(); }
   // Of pixel (0, 0); pixel (x, y) lies at Origin() + y Stride() + x.
   int Origin() const { return Stride() + 4; }
+  int At(int y) const { return Origin() + y * Stride(); }  // the first pixel of a row
   // Floats needed for so many channels, with slack for kernels that read whole vectors.
   size_t BufferSize(int channels) const {
     return static_cast<size_t>(channels) * static_cast<size_t>(PlaneSize()) + 64;

@@ -61,11 +61,11 @@ TEST(TorchBackend, ModuleGivesTheEnginesPriors) {
   const InputFrame frame{1, 0.0, MakeImage(160, 128)};
   std::vector<std::string> devices = {"cpu"};
   if (backend->HaveCuda()) devices.emplace_back("cuda");
-  EnginePriors engine(model, mask);
+  EnginePriors engine(model, mask, {.precision = "float"});
   const FeaturePyramid expected = engine.ComputeFeatures(frame);
   const DepthBasis basis = engine.ComputeDepthBasis(frame);
   for (const std::string& device : devices) {
-    const auto priors = backend->MakePriors(model, mask, {}, device);
+    const auto priors = backend->MakePriors(model, mask, {.precision = "float"}, device);
     for (int repeat = 0; repeat < 2; ++repeat) {
       const FeaturePyramid features = priors->ComputeFeatures(frame);
       EXPECT_LT(LargestDifference(features.descriptors, expected.descriptors), 1e-3) << device;
