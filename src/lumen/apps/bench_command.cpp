@@ -156,6 +156,8 @@ Json RunBenchmarks(const std::string& given_model) {
       const NetworkTimes gpu = TimePriors(*torch->MakePriors(model, mask, {.threads = 1}, "cuda"), frame);
       result["cuda_feature_network_ms"] = gpu.feature_ms;
       result["cuda_depth_network_ms"] = gpu.average_depth_ms;
+      const auto live = torch->MakePriors(model, mask, {.threads = 1}, "cuda");
+      result["cuda_live_ms"] = BestMs([&] { live->ComputeLive(frame); });
       result["cuda_feature_forward_ms"] = torch->TimeForward(model.feature, model, mask, "cuda");
       result["cuda_depth_forward_ms"] = torch->TimeForward(model.depth, model, mask, "cuda");
     }

@@ -64,16 +64,19 @@ PairRegistration RegisterMatches(const DepthFrame& source, const DepthFrame& tar
   return result;
 }
 
+MatchSet MatchPair(const Frame& source, const Frame& target, const PairRegistrationOptions& options,
+                   uint64_t seed) {
+  const DescriptorIndex source_index = MakeDescriptorIndex(source);
+  const DescriptorIndex target_index = MakeDescriptorIndex(target);
+  const auto keypoints = SampleKeypoints(source.view->eroded_mask, options.matching.keypoints, seed);
+  return MatchDescriptors({source.features.descriptors, &source_index}, keypoints,
+                          {target.features.descriptors, &target_index}, options.matching);
+}
+
 PairRegistration RegisterPair(const DepthFrame& source, const DepthFrame& target,
                               const PairRegistrationOptions& options, uint64_t seed) {
   LUMEN_CHECK(source.frame != nullptr && target.frame != nullptr);
-  const DescriptorIndex source_index = MakeDescriptorIndex(*source.frame);
-  const DescriptorIndex target_index = MakeDescriptorIndex(*target.frame);
-  const auto keypoints = SampleKeypoints(source.frame->view->eroded_mask, options.matching.keypoints, seed);
-  const MatchSet matched =
-      MatchDescriptors({source.frame->features.descriptors, &source_index}, keypoints,
-                       {target.frame->features.descriptors, &target_index}, options.matching);
-  return RegisterMatches(source, target, matched, options);
+  return RegisterMatches(source, target, MatchPair(*source.frame, *target.frame, options, seed), options);
 }
 
 }  // namespace lumen

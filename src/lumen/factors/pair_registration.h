@@ -50,6 +50,9 @@ struct PairRegistration {
   }
 };
 
+// The matches alone. The seed chooses the keypoints.
+MatchSet MatchPair(const Frame& source, const Frame& target, const PairRegistrationOptions& options,
+                   uint64_t seed);
 // The transform on which matches agree that have a depth on both sides.
 PairRegistration RegisterMatches(const DepthFrame& source, const DepthFrame& target, const MatchSet& matched,
                                  const PairRegistrationOptions& options);

@@ -29,7 +29,6 @@ class EnginePriors : public Priors {
   Image<float> ComputeAverageDepth(const InputFrame& frame) override;
   // Reuses the trunk if this frame's average depth was the last thing asked for.
   DepthBasis ComputeDepthBasis(const InputFrame& frame) override;
-  bool BothAtOnce() const override { return true; }  // two engines
   bool IsHalf() const { return half_; }
 
  private:

@@ -18,7 +18,7 @@ class TorchBackend {
   virtual std::unique_ptr<Priors> MakePriors(const Model& model, const LensView& view,
                                              const PriorsOptions& options,
                                              const std::string& device) const = 0;
-  // Milliseconds of one forward pass alone, without the ways to and from the device; best of many.
+  // Milliseconds of one forward pass with both heads, the ways to and from the device included; best of many.
   virtual double TimeForward(const NetworkSpec& spec, const Model& model, const LensView& view,
                              const std::string& device) const = 0;
 };

@@ -1,12 +1,15 @@
 // The module that links Torch; see torch_backend.h.
 #include <torch/version.h>
 
+#include <functional>
+
 #include "lumen/base/timer.h"
 #include "lumen/image/pyramid.h"
 #include "lumen/network/torch_backend.h"
 #include "lumen/network/torch_network.h"
 
 #ifdef LUMEN_HAVE_CUDA_GRAPH
+#include <ATen/cuda/CUDAEvent.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -16,92 +19,205 @@ namespace lumen {
 
 namespace {
 
-// One network on one device, for frames of one video: bytes in, interleaved maps out, everything between
-// on the device. On a GPU the whole of it is recorded once as a CUDA graph: replaying it costs one launch
-// instead of two hundred.
-class DeviceNetwork {
- public:
+// What runs on one device for one video, in one precision: a network with its masks.
+struct DeviceNetwork {
   DeviceNetwork(const NetworkSpec& spec, const std::map<std::string, Tensor>& tensors, const LensView& view,
-                const torch::Device& device)
-      : network_(spec), device_(device) {
-    network_->Load(tensors);
-    network_->to(device);
-    network_->eval();
-    plan_ = network_->PlanMasks(MaskToTorch(view.mask).to(device));
-    bytes_ = torch::zeros({1, spec.input_height, spec.input_width, 3}, torch::kUInt8).to(device);
+                const torch::Device& device, torch::ScalarType type)
+      : network(spec) {
+    network->Load(tensors);
+    network->to(device, type);
+    network->eval();
+    plan = network->MakeReady(network->PlanMasks(MaskToTorch(view.mask).to(device)));
     if (spec.input_channels > 3) {
-      angles_ = torch::from_blob(const_cast<float*>(view.angles.Data()),
-                                 {1, 1, spec.input_height, spec.input_width}, torch::kFloat)
-                    .clone()
-                    .to(device);
+      angles = torch::from_blob(const_cast<float*>(view.angles.Data()),
+                                {1, 1, spec.input_height, spec.input_width}, torch::kFloat)
+                   .to(device, type)
+                   .clone();
     }
-    if (device.is_cuda()) Record();
   }
 
-  std::vector<Image<float>> Run(ImageView<const uint8_t> rgb) {
-    torch::NoGradGuard no_grad;
-    bytes_.copy_(torch::from_blob(const_cast<uint8_t*>(rgb.Data()), bytes_.sizes(), torch::kUInt8));
-    std::vector<Image<float>> maps;
-    for (const torch::Tensor& output : Replay()) {
-      const torch::Tensor map = output.to(torch::kCPU);
-      maps.emplace_back(static_cast<int>(map.size(2)), static_cast<int>(map.size(1)),
-                        static_cast<int>(map.size(3)));
-      std::copy_n(map.data_ptr<float>(), maps.back().Size(), maps.back().Data());
-    }
-    return maps;
+  torch::Tensor Trunk(const torch::Tensor& image) {
+    return network->RunTrunk(angles.defined() ? torch::cat({image, angles}, 1) : image, plan);
+  }
+  // Interleaved, in single precision.
+  torch::Tensor Head(int head, const torch::Tensor& trunk) {
+    return network->RunHead(head, trunk, plan).permute({0, 2, 3, 1}).to(torch::kFloat).contiguous();
   }
 
-  double TimeForward() {
-    torch::NoGradGuard no_grad;
-    double best = 1e30;
-    for (int i = 0; i < 50; ++i) {
-      const Stopwatch watch;
-      Replay();
-      if (device_.is_cuda()) torch::cuda::synchronize();
-      best = std::min(best, watch.ElapsedMs());
+  TorchNetwork network;
+  TorchMaskPlan plan;
+  torch::Tensor angles;  // where the network wants them
+};
+
+// Bytes in, interleaved maps out. On a GPU all of it, the ways there and back included, is recorded once as a
+// CUDA graph: replaying it costs one launch instead of some hundred, and what does not wait for each other
+// runs side by side.
+class DeviceProgram {
+ public:
+  // image → maps; `Lanes` runs parts of it side by side where the device can.
+  using Forward = std::function<std::vector<torch::Tensor>(const torch::Tensor& image, class Lanes& lanes)>;
+
+  DeviceProgram(int width, int height, const torch::Device& device, torch::ScalarType type, Forward forward);
+  std::vector<Image<float>> Run(ImageView<const uint8_t> rgb);
+  double TimeForward();
+
+ private:
+  void Compute(Lanes& lanes);
+  void Record();
+  void Replay();
+
+  torch::Device device_;
+  torch::ScalarType type_;
+  Forward forward_;
+  torch::Tensor host_bytes_, bytes_;  // pinned where there is a GPU
+  std::vector<torch::Tensor> host_maps_;
+#ifdef LUMEN_HAVE_CUDA_GRAPH
+  std::unique_ptr<at::cuda::CUDAGraph> graph_;
+  std::unique_ptr<c10::cuda::CUDAStream> stream_;
+#endif
+};
+
+// Parts of a program that need not wait for each other. Whatever crosses from one to another is kept until
+// the program ends, because a stream's memory may be taken again as soon as nobody holds it.
+class Lanes {
+ public:
+  explicit Lanes(const torch::Device& device) : device_(device) {}
+
+  template <typename Work>
+  torch::Tensor Aside(const torch::Tensor& needs, const Work& work) {
+    kept_.push_back(needs);
+#ifdef LUMEN_HAVE_CUDA_GRAPH
+    if (device_.is_cuda()) {
+      const c10::cuda::CUDAStream side = c10::cuda::getStreamFromPool();
+      at::cuda::CUDAEvent begun;
+      begun.record();
+      begun.block(side);
+      sides_.push_back(side);
+      const c10::cuda::CUDAStreamGuard guard(side);
+      kept_.push_back(work());
+      return kept_.back();
     }
-    return best;
+#endif
+    return work();
+  }
+  // From here on everything set aside is there.
+  void Join() {
+#ifdef LUMEN_HAVE_CUDA_GRAPH
+    for (const c10::cuda::CUDAStream& side : sides_) {
+      at::cuda::CUDAEvent done;
+      done.record(side);
+      done.block(c10::cuda::getCurrentCUDAStream());
+    }
+    sides_.clear();
+#endif
   }
 
  private:
-  std::vector<torch::Tensor> Forward() {
-    torch::Tensor image = bytes_.permute({0, 3, 1, 2}).to(torch::kFloat).div(255.0);
-    if (angles_.defined()) image = torch::cat({image, angles_}, 1);
-    std::vector<torch::Tensor> outputs = network_->Run(image, plan_);
-    for (torch::Tensor& output : outputs) output = output.permute({0, 2, 3, 1}).contiguous();
-    return outputs;
+  torch::Device device_;
+  std::vector<torch::Tensor> kept_;
+#ifdef LUMEN_HAVE_CUDA_GRAPH
+  std::vector<c10::cuda::CUDAStream> sides_;
+#endif
+};
+
+DeviceProgram::DeviceProgram(int width, int height, const torch::Device& device, torch::ScalarType type,
+                             Forward forward)
+    : device_(device), type_(type), forward_(std::move(forward)) {
+  host_bytes_ = torch::zeros({1, height, width, 3},
+                             torch::TensorOptions(torch::kUInt8).pinned_memory(device.is_cuda()));
+  bytes_ = host_bytes_.to(device);
+  if (device.is_cuda()) Record();
+}
+
+void DeviceProgram::Compute(Lanes& lanes) {
+  bytes_.copy_(host_bytes_, true);
+  const torch::Tensor image = bytes_.permute({0, 3, 1, 2}).to(type_).div(255.0).contiguous();
+  const std::vector<torch::Tensor> maps = forward_(image, lanes);
+  if (host_maps_.empty()) {
+    for (const torch::Tensor& map : maps)
+      host_maps_.push_back(
+          torch::empty(map.sizes(), torch::TensorOptions(torch::kFloat).pinned_memory(device_.is_cuda())));
   }
+  lanes.Join();
+  for (size_t i = 0; i < maps.size(); ++i) host_maps_[i].copy_(maps[i], true);
+}
 
 #ifdef LUMEN_HAVE_CUDA_GRAPH
-  void Record() {
-    torch::NoGradGuard no_grad;
-    const auto stream = c10::cuda::getStreamFromPool();
-    const c10::cuda::CUDAStreamGuard guard(stream);
-    for (int i = 0; i < 3; ++i) Forward();  // lets Torch choose its kernels
-    stream.synchronize();
-    graph_ = std::make_unique<at::cuda::CUDAGraph>();
-    graph_->capture_begin();
-    outputs_ = Forward();
-    graph_->capture_end();
+void DeviceProgram::Record() {
+  torch::NoGradGuard no_grad;
+  stream_ = std::make_unique<c10::cuda::CUDAStream>(c10::cuda::getStreamFromPool());
+  const c10::cuda::CUDAStreamGuard guard(*stream_);
+  for (int i = 0; i < 3; ++i) {  // lets Torch choose its kernels
+    Lanes lanes(device_);
+    Compute(lanes);
+    torch::cuda::synchronize();
   }
-  std::vector<torch::Tensor> Replay() {
-    if (!graph_) return Forward();
-    graph_->replay();
-    return outputs_;
-  }
-  std::unique_ptr<at::cuda::CUDAGraph> graph_;
-  std::vector<torch::Tensor> outputs_;
+  graph_ = std::make_unique<at::cuda::CUDAGraph>();
+  Lanes lanes(device_);
+  graph_->capture_begin();
+  Compute(lanes);
+  graph_->capture_end();
+}
 #else
-  void Record() {}
-  std::vector<torch::Tensor> Replay() { return Forward(); }
+void DeviceProgram::Record() {}
 #endif
 
-  TorchNetwork network_;
-  torch::Device device_;
-  TorchMaskPlan plan_;
-  torch::Tensor bytes_;
-  torch::Tensor angles_;  // where the network wants them
-};
+void DeviceProgram::Replay() {
+  torch::NoGradGuard no_grad;
+#ifdef LUMEN_HAVE_CUDA_GRAPH
+  if (graph_) {
+    const c10::cuda::CUDAStreamGuard guard(*stream_);
+    graph_->replay();
+    stream_->synchronize();
+    return;
+  }
+#endif
+  Lanes lanes(device_);
+  Compute(lanes);
+  if (device_.is_cuda()) torch::cuda::synchronize();
+}
+
+std::vector<Image<float>> DeviceProgram::Run(ImageView<const uint8_t> rgb) {
+  std::copy_n(rgb.Data(), host_bytes_.numel(), host_bytes_.data_ptr<uint8_t>());
+  Replay();
+  std::vector<Image<float>> images;
+  for (const torch::Tensor& map : host_maps_) {
+    images.emplace_back(static_cast<int>(map.size(2)), static_cast<int>(map.size(1)),
+                        static_cast<int>(map.size(3)));
+    std::copy_n(map.data_ptr<float>(), images.back().Size(), images.back().Data());
+  }
+  return images;
+}
+
+double DeviceProgram::TimeForward() {
+  double best = 1e30;
+  for (int i = 0; i < 50; ++i) {
+    const Stopwatch watch;
+    Replay();
+    best = std::min(best, watch.ElapsedMs());
+  }
+  return best;
+}
+
+// Both heads of a network.
+DeviceProgram::Forward BothHeads(std::shared_ptr<DeviceNetwork> network) {
+  return [network = std::move(network)](const torch::Tensor& image, Lanes& lanes) {
+    const torch::Tensor trunk = network->Trunk(image);
+    const torch::Tensor second = lanes.Aside(trunk, [&] { return network->Head(1, trunk); });
+    return std::vector<torch::Tensor>{network->Head(0, trunk), second};
+  };
+}
+
+// What a frame needs: both feature maps, and the average depth beside them.
+DeviceProgram::Forward FeaturesAndAverage(std::shared_ptr<DeviceNetwork> feature,
+                                          std::shared_ptr<DeviceNetwork> depth) {
+  return [feature = std::move(feature), depth = std::move(depth)](const torch::Tensor& image, Lanes& lanes) {
+    const torch::Tensor average = lanes.Aside(image, [&] { return depth->Head(0, depth->Trunk(image)); });
+    const torch::Tensor trunk = feature->Trunk(image);
+    const torch::Tensor descriptors = lanes.Aside(trunk, [&] { return feature->Head(1, trunk); });
+    return std::vector<torch::Tensor>{feature->Head(0, trunk), descriptors, average};
+  };
+}
 
 class TorchPriors : public Priors {
  public:
@@ -109,25 +225,46 @@ class TorchPriors : public Priors {
               const torch::Device& device)
       : options_(options),
         feature_mask_(FeatureMask(view.mask)),
-        feature_(model.feature, model.tensors, view, device),
-        depth_(model.depth, model.tensors, view, device) {}
+        type_(device.is_cuda() && options.precision != "float" ? torch::kHalf : torch::kFloat),
+        feature_(std::make_shared<DeviceNetwork>(model.feature, model.tensors, view, device, type_)),
+        depth_(std::make_shared<DeviceNetwork>(model.depth, model.tensors, view, device, type_)),
+        features_(Program(model, device, BothHeads(feature_))),
+        basis_(Program(model, device, BothHeads(depth_))) {
+    if (device.is_cuda()) live_ = Program(model, device, FeaturesAndAverage(feature_, depth_));
+  }
 
+  LiveMaps ComputeLive(const InputFrame& frame) override {
+    if (!live_) return {ComputeFeatures(frame), {}};
+    std::vector<Image<float>> maps = live_->Run(frame.image);
+    return {MakePyramid(maps), std::move(maps[2])};
+  }
   FeaturePyramid ComputeFeatures(const InputFrame& frame) override {
-    std::vector<Image<float>> maps = feature_.Run(frame.image);
-    return MakeFeaturePyramid(std::move(maps[0]), std::move(maps[1]), feature_mask_, options_.pyramid_levels);
+    std::vector<Image<float>> maps = features_->Run(frame.image);
+    return MakePyramid(maps);
   }
   Image<float> ComputeAverageDepth(const InputFrame& frame) override {
-    return std::move(depth_.Run(frame.image)[0]);
+    return std::move(basis_->Run(frame.image)[0]);
   }
   DepthBasis ComputeDepthBasis(const InputFrame& frame) override {
-    std::vector<Image<float>> maps = depth_.Run(frame.image);
+    std::vector<Image<float>> maps = basis_->Run(frame.image);
     return MakeDepthBasis(std::move(maps[0]), std::move(maps[1]), feature_mask_);
   }
 
  private:
+  std::unique_ptr<DeviceProgram> Program(const Model& model, const torch::Device& device,
+                                         DeviceProgram::Forward forward) const {
+    return std::make_unique<DeviceProgram>(model.depth.input_width, model.depth.input_height, device, type_,
+                                           std::move(forward));
+  }
+  FeaturePyramid MakePyramid(std::vector<Image<float>>& maps) const {
+    return MakeFeaturePyramid(std::move(maps[0]), std::move(maps[1]), feature_mask_, options_.pyramid_levels);
+  }
+
   PriorsOptions options_;
   Mask feature_mask_;
-  DeviceNetwork feature_, depth_;
+  torch::ScalarType type_;
+  std::shared_ptr<DeviceNetwork> feature_, depth_;
+  std::unique_ptr<DeviceProgram> features_, basis_, live_;
 };
 
 class Backend : public TorchBackend {
@@ -143,9 +280,10 @@ class Backend : public TorchBackend {
   double TimeForward(const NetworkSpec& spec, const Model& model, const LensView& view,
                      const std::string& device) const override {
     Configure(1);
-    return DeviceNetwork(spec, model.tensors, view,
-                         torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU))
-        .TimeForward();
+    const torch::Device place(device == "cuda" ? torch::kCUDA : torch::kCPU);
+    const auto type = device == "cuda" ? torch::kHalf : torch::kFloat;
+    const auto network = std::make_shared<DeviceNetwork>(spec, model.tensors, view, place, type);
+    return DeviceProgram(spec.input_width, spec.input_height, place, type, BothHeads(network)).TimeForward();
   }
 
  private:

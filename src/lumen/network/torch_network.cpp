@@ -10,13 +10,14 @@ TorchConvMask MakeTorchConvMask(const torch::Tensor& mask) {
   const torch::Tensor ones = torch::ones({1, 1, 3, 3}, mask.options());
   const torch::Tensor taps = torch::conv2d(mask, ones, {}, 1, 1);
   const torch::Tensor valid = (taps > 0.5).to(mask.dtype());
-  return {mask, valid * 9.0 / taps.clamp_min(1.0), valid};
+  return {mask, valid * 9.0 / taps.clamp_min(1.0), valid, {}};
 }
 
 // A partial convolution: renormalised by the share of valid taps, zero where there is none.
 torch::Tensor PartialConv(torch::nn::Conv2d& conv, const torch::Tensor& input, const TorchConvMask& mask) {
   const torch::Tensor raw = torch::conv2d(input * mask.input, conv->weight, {}, 1, 1);
-  return torch::addcmul(conv->bias.view({1, -1, 1, 1}) * mask.valid, raw, mask.scale);
+  const torch::Tensor bias = mask.bias.defined() ? mask.bias : conv->bias.view({1, -1, 1, 1}) * mask.valid;
+  return torch::addcmul(bias, raw, mask.scale);
 }
 
 torch::Tensor Activate(const torch::Tensor& map, Activation activation) {
@@ -64,31 +65,59 @@ TorchMaskPlan TorchNetworkImpl::PlanMasks(const torch::Tensor& input_mask) const
   return plan;
 }
 
-std::vector<torch::Tensor> TorchNetworkImpl::Run(const torch::Tensor& image, const TorchMaskPlan& plan) {
+TorchMaskPlan TorchNetworkImpl::MakeReady(const TorchMaskPlan& plan) const {
+  torch::NoGradGuard no_grad;
+  TorchMaskPlan ready;
+  for (size_t i = 0; i < plan.size(); ++i) {
+    const torch::nn::Conv2d& conv = i % 2 == 0 ? blocks_[i / 2].conv1 : blocks_[i / 2].conv2;
+    const auto same = [&](const torch::Tensor& tensor) { return tensor.to(conv->weight.options()); };
+    ready.push_back({same(plan[i].input), same(plan[i].scale), same(plan[i].valid), {}});
+    ready.back().bias = (conv->bias.view({1, -1, 1, 1}) * ready.back().valid)
+                            .contiguous(conv->weight.suggest_memory_format());
+  }
+  return ready;
+}
+
+torch::Tensor TorchNetworkImpl::RunBlock(size_t b, const torch::Tensor& input, const TorchMaskPlan& plan) {
+  Block& block = blocks_[b];
+  const torch::Tensor middle = torch::relu(block.norm->forward(PartialConv(block.conv1, input, plan[2 * b])));
+  return Activate(PartialConv(block.conv2, middle, plan[2 * b + 1]), block.spec.activation);
+}
+
+torch::Tensor TorchNetworkImpl::RunTrunk(const torch::Tensor& image, const TorchMaskPlan& plan) {
   using Role = BlockSpec::Role;
   LUMEN_CHECK(plan.size() == 2 * blocks_.size());
   torch::Tensor current = image;
-  torch::Tensor trunk;
-  std::vector<torch::Tensor> skips, outputs;
-  for (size_t b = 0; b < blocks_.size(); ++b) {
-    Block& block = blocks_[b];
-    if (block.spec.role == Role::kUp) {
+  std::vector<torch::Tensor> skips;
+  for (size_t b = 0; b < blocks_.size() && blocks_[b].spec.role != Role::kHead; ++b) {
+    const BlockSpec& spec = blocks_[b].spec;
+    if (spec.role == Role::kUp) {
       const torch::Tensor doubled =
           torch::upsample_nearest2d(current, {current.size(2) * 2, current.size(3) * 2});
-      current = torch::cat({doubled, skips[static_cast<size_t>(block.spec.skip)]}, 1);
+      current = torch::cat({doubled, skips[static_cast<size_t>(spec.skip)]}, 1);
     }
-    if (block.spec.role == Role::kHead && !trunk.defined()) trunk = current;
-    if (block.spec.starts_head) current = trunk;
-    current = torch::relu(block.norm->forward(PartialConv(block.conv1, current, plan[2 * b])));
-    current = Activate(PartialConv(block.conv2, current, plan[2 * b + 1]), block.spec.activation);
-    if (block.spec.role == Role::kDown) {
+    current = RunBlock(b, current, plan);
+    if (spec.role == Role::kDown) {
       skips.push_back(current);
       current = torch::max_pool2d(current, 2);
     }
-    const bool ends_head =
-        block.spec.role == Role::kHead && (b + 1 == blocks_.size() || blocks_[b + 1].spec.starts_head);
-    if (ends_head) outputs.push_back(current);
   }
+  return current;
+}
+
+torch::Tensor TorchNetworkImpl::RunHead(int head, const torch::Tensor& trunk, const TorchMaskPlan& plan) {
+  torch::Tensor current = trunk;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    if (blocks_[b].spec.head == head) current = RunBlock(b, current, plan);
+  }
+  return current;
+}
+
+std::vector<torch::Tensor> TorchNetworkImpl::Run(const torch::Tensor& image, const TorchMaskPlan& plan) {
+  const torch::Tensor trunk = RunTrunk(image, plan);
+  std::vector<torch::Tensor> outputs;
+  for (int head = 0; head < static_cast<int>(spec_.heads.size()); ++head)
+    outputs.push_back(RunHead(head, trunk, plan));
   return outputs;
 }
 

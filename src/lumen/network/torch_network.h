@@ -16,6 +16,7 @@ struct TorchConvMask {
   torch::Tensor input;  // (N, 1, H, W): what enters
   torch::Tensor scale;  // 9 / valid taps, 0 where there is none
   torch::Tensor valid;
+  torch::Tensor bias;  // the convolution's, where valid; only in a plan made ready
 };
 using TorchMaskPlan = std::vector<TorchConvMask>;
 
@@ -30,7 +31,12 @@ class TorchNetworkImpl : public torch::nn::Module {
     return Run(image, PlanMasks(mask));
   }
   TorchMaskPlan PlanMasks(const torch::Tensor& mask) const;
+  // For weights that change no more, on the network's device and in its precision: what each convolution
+  // adds is computed beforehand.
+  TorchMaskPlan MakeReady(const TorchMaskPlan& plan) const;
   std::vector<torch::Tensor> Run(const torch::Tensor& image, const TorchMaskPlan& plan);
+  torch::Tensor RunTrunk(const torch::Tensor& image, const TorchMaskPlan& plan);
+  torch::Tensor RunHead(int head, const torch::Tensor& trunk, const TorchMaskPlan& plan);
 
   void Load(const std::map<std::string, Tensor>& tensors);  // by full name
   std::map<std::string, Tensor> Store() const;
@@ -41,6 +47,8 @@ class TorchNetworkImpl : public torch::nn::Module {
     torch::nn::Conv2d conv1{nullptr}, conv2{nullptr};
     torch::nn::GroupNorm norm{nullptr};
   };
+  torch::Tensor RunBlock(size_t block, const torch::Tensor& input, const TorchMaskPlan& plan);
+
   NetworkSpec spec_;
   std::vector<Block> blocks_;
 };

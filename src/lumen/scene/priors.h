@@ -11,12 +11,17 @@ class Priors {
   virtual ~Priors() = default;
 
   virtual FeaturePyramid ComputeFeatures(const InputFrame& frame) = 0;
-  // At feature resolution, correct up to scale: cheap enough for every frame.
+  // At feature resolution, correct up to scale.
   virtual Image<float> ComputeAverageDepth(const InputFrame& frame) = 0;
   // Average depth and bases: for keyframes only.
   virtual DepthBasis ComputeDepthBasis(const InputFrame& frame) = 0;
-  // Whether features and average depth may be asked for at the same time, by two threads.
-  virtual bool BothAtOnce() const { return false; }
+  // What every frame needs, and what comes with it for nothing: an average depth where the device computes
+  // it all in one go, otherwise none, and whoever needs it asks.
+  struct LiveMaps {
+    FeaturePyramid features;
+    Image<float> average_depth;
+  };
+  virtual LiveMaps ComputeLive(const InputFrame& frame) { return {ComputeFeatures(frame), {}}; }
 };
 
 }  // namespace lumen

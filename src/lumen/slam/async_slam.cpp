@@ -58,18 +58,19 @@ void AsyncSlam::RunNetworks(InputFrame input) {
   auto prepared = std::make_shared<Prepared>();
   prepared->fault = FindImageFault(input.image, options_.tracking);
   const Stopwatch watch;
-  if (prepared->fault.empty()) prepared->live = MakeLiveFrame(input, view_, *priors_, times_, 2);
+  if (prepared->fault.empty()) prepared->live = MakeLiveFrame(input, view_, *priors_, times_);
   prepared->network_ms = watch.ElapsedMs();
   prepared->input = std::move(input);
   tracking_->Submit(std::move(prepared));  // refused only once tracking has stopped this stage too
 }
 
-void AsyncSlam::Track(const Prepared& prepared) {
+void AsyncSlam::Track(Prepared& prepared) {
   FrontEnd::Step step;
   if (!prepared.fault.empty()) {
     step.result = front_end_.Skip(prepared.input, prepared.fault);
   } else {
     const Stopwatch watch;
+    AskLater(prepared.live, prepared.input, *keyframe_priors_, times_);
     const auto make_basis = [&] {
       const ScopedTimer timer(times_, "depth bases");
       return keyframe_priors_->ComputeDepthBasis(prepared.input);

@@ -33,7 +33,7 @@ class AsyncSlam : public SlamPipeline {
     double network_ms = 0;
   };
   void RunNetworks(InputFrame input);
-  void Track(const Prepared& prepared);
+  void Track(Prepared& prepared);
   void Map(const KeyframeRequest& request);
 
   std::shared_ptr<Priors> priors_;

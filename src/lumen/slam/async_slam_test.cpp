@@ -211,9 +211,10 @@ TEST_F(AsyncSlamTest, ANewSubMapWaitsForRoomToo) {
   const auto advance = [&](int frame, bool room) {
     StageTimes times;
     const InputFrame input = video.Frame(frame);
+    LiveFrame live = MakeLiveFrame(input, video.GetView(), *priors, times);
+    AskLater(live, input, *priors, times);
     FrontEnd::Step step = front_end.Advance(
-        MakeLiveFrame(input, video.GetView(), *priors, times), *back_end.Snapshot(),
-        [&] { return priors->ComputeDepthBasis(input); }, room);
+        live, *back_end.Snapshot(), [&] { return priors->ComputeDepthBasis(input); }, room);
     if (step.request) back_end.Add(*step.request);
     return step.result;
   };

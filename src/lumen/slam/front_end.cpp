@@ -140,6 +140,17 @@ std::vector<KeyframeId> FrontEnd::ChooseConnections(const LiveFrame& live, const
   const int submap = map.keyframes.at(tracked.reference).submap;
   PairRegistrationOptions matching = options_.tracking.matching;
   matching.depth_noise = habits_.DepthNoise();  // as for the reference, with whose matches these are compared
+  const auto agreeing = [&](const MapKeyframe& keyframe, KeyframeId id) {
+    const DepthImage depth =
+        ComputeDepth(keyframe.keyframe->depth, keyframe.state.log_scale, keyframe.state.code);
+    return RegisterPair({keyframe.keyframe->frame.get(), depth}, {live.frame.get(), live.AverageDepth()},
+                        matching, static_cast<uint64_t>(id) + 1)
+        .InlierRatio();
+  };
+  // What was foreseen was not asked whether it agrees in space.
+  const double reference_agreeing = tracked.foreseen
+                                        ? agreeing(map.keyframes.at(tracked.reference), tracked.reference)
+                                        : tracked.InlierRatio();
   int tries = 0;
   for (auto id = visited_.rbegin(); id != visited_.rend(); ++id) {
     if (static_cast<int>(chosen.size()) + 1 >= options_.keyframe.max_connections) break;
@@ -147,13 +158,7 @@ std::vector<KeyframeId> FrontEnd::ChooseConnections(const LiveFrame& live, const
     const auto found = map.keyframes.find(*id);
     if (found == map.keyframes.end() || !found->second.IsActive() || found->second.submap != submap) continue;
     if (++tries > options_.keyframe.max_connections) break;
-    const MapKeyframe& keyframe = found->second;
-    const DepthImage depth =
-        ComputeDepth(keyframe.keyframe->depth, keyframe.state.log_scale, keyframe.state.code);
-    const PairRegistration matched =
-        RegisterPair({keyframe.keyframe->frame.get(), depth}, {live.frame.get(), live.average_depth},
-                     matching, static_cast<uint64_t>(*id) + 1);
-    if (matched.InlierRatio() >= options_.keyframe.connection_inlier_ratio * tracked.InlierRatio())
+    if (agreeing(found->second, *id) >= options_.keyframe.connection_inlier_ratio * reference_agreeing)
       chosen.push_back(*id);
   }
   return chosen;

@@ -1,11 +1,9 @@
 #include "lumen/slam/live_frame.h"
 
-#include "lumen/base/parallel.h"
-
 namespace lumen {
 
 LiveFrame MakeLiveFrame(const InputFrame& input, const std::shared_ptr<const View>& view, Priors& priors,
-                        StageTimes& times, int threads) {
+                        StageTimes& times) {
   LiveFrame live;
   auto frame = std::make_shared<Frame>();
   frame->index = input.index;
@@ -13,16 +11,19 @@ LiveFrame MakeLiveFrame(const InputFrame& input, const std::shared_ptr<const Vie
   frame->image = input.image;
   live.fine = input.fine;
   frame->view = view;
-  ParallelFor(2, priors.BothAtOnce() ? threads : 1, [&](int64_t which) {
-    const ScopedTimer timer(times, which == 0 ? "feature network" : "average depth");
-    if (which == 0) {
-      frame->features = priors.ComputeFeatures(input);
-    } else {
-      live.average_depth = priors.ComputeAverageDepth(input);
-    }
-  });
+  const ScopedTimer timer(times, "feature network");
+  Priors::LiveMaps maps = priors.ComputeLive(input);
+  frame->features = std::move(maps.features);
+  live.average_depth = std::move(maps.average_depth);
   live.frame = std::move(frame);
   return live;
+}
+
+void AskLater(LiveFrame& live, const InputFrame& input, Priors& priors, StageTimes& times) {
+  live.make_average_depth = [&] {
+    const ScopedTimer timer(times, "average depth");
+    return priors.ComputeAverageDepth(input);
+  };
 }
 
 }  // namespace lumen

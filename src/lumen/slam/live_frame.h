@@ -7,8 +7,9 @@
 
 namespace lumen {
 
-// With two threads the two networks run side by side, where they can.
 LiveFrame MakeLiveFrame(const InputFrame& input, const std::shared_ptr<const View>& view, Priors& priors,
-                        StageTimes& times, int threads = 1);
+                        StageTimes& times);
+// Who computes the average depth, should it be needed and not be there; `input` must outlive that.
+void AskLater(LiveFrame& live, const InputFrame& input, Priors& priors, StageTimes& times);
 
 }  // namespace lumen

@@ -14,9 +14,11 @@ FrameResult Slam::Process(const InputFrame& input) {
   const std::string fault = FindImageFault(input.image, options_.tracking);
   if (!fault.empty()) return front_end_.Skip(input, fault);
 
-  // The networks: features to align and match by, and an average depth to reject outliers with.
+  // The networks: features to align and match by and, for frames that turn out to need it, an average depth
+  // to reject outliers with.
   Stopwatch watch;
-  const LiveFrame live = MakeLiveFrame(input, view_, *priors_, times_);
+  LiveFrame live = MakeLiveFrame(input, view_, *priors_, times_);
+  AskLater(live, input, *priors_, times_);
   const double network_ms = watch.ElapsedMs();
 
   // Camera tracking and keyframe creation, against the map as it stands.

@@ -33,6 +33,17 @@ void TrackingOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("alignment", alignment);
   visitor.Field("reference_ratio", reference_ratio,
                 {.min = 0, .help = "share of the present reference's inliers a closer one must have"});
+  visitor.Field(
+      "foreseen_pixels", foreseen_pixels,
+      {.min = 0.1, .max = 100, .unit = "px", .help = "a match this near its prediction was foreseen"});
+  visitor.Field(
+      "foreseen_share", foreseen_share,
+      {.min = 0,
+       .max = 2,
+       .help = "share of matches foreseen from which on a frame's own depth is not computed; above 1: "
+               "it always is"});
+  visitor.Field("foreseen_matches", foreseen_matches,
+                {.min = 3, .max = 100000, .help = "and at least so many of them"});
   visitor.Field("gate_pixels", gate_pixels,
                 {.min = 0.5,
                  .max = 100,

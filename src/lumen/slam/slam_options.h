@@ -17,7 +17,12 @@ struct TrackingOptions {
   bool use_reprojection = true;
   PairRegistrationOptions matching;
   PairAlignmentOptions alignment;
-  double reference_ratio = 0.6;    // share of the present reference's inliers a closer one must have
+  double reference_ratio = 0.6;  // share of the present reference's inliers a closer one must have
+  // A frame whose matches lie this near where its predicted place puts them, nearly all and enough of them,
+  // needs no depth of its own to tell right ones from wrong ones.
+  double foreseen_pixels = 3;
+  double foreseen_share = 0.8;
+  int foreseen_matches = 40;
   double gate_pixels = 4;          // matches this near their prediction serve where the registration fails
   double lost_overlap = 0.2;       // less of the reference seen than this: lost
   double lost_inlier_ratio = 0.3;  // fewer of the cycle-checked matches explained than this: lost

@@ -184,14 +184,36 @@ const Tracker::Reference& Tracker::Prepare(const MapSnapshot& map, KeyframeId id
   return reference;
 }
 
-PairRegistration Tracker::Match(const Reference& reference, const LiveFrame& live) const {
-  return RegisterPair({reference.samples->keyframe->frame.get(), reference.depth},
-                      {live.frame.get(), live.average_depth}, options_.matching,
-                      static_cast<uint64_t>(reference.id) + 1);
+Tracker::Matched Tracker::Match(const Reference& reference, const LiveFrame& live,
+                                const std::optional<Rigid3>& foreseen) const {
+  const Frame& source = *reference.samples->keyframe->frame;
+  const MatchSet set =
+      MatchPair(source, *live.frame, options_.matching, static_cast<uint64_t>(reference.id) + 1);
+  if (foreseen) {
+    Matched matched;
+    matched.foreseen = true;
+    matched.pair.status = RegistrationStatus::kOk;
+    matched.pair.target_from_source = Sim3(*foreseen);
+    matched.pair.keypoints = set.candidates;
+    for (const lumen::Match& match : set.matches) {
+      if (!(reference.depth(match.source.x(), match.source.y()) > 0)) continue;
+      matched.pair.consistent.push_back(match);
+      if (Mismatch(match, reference.depth, source.view->camera, live.frame->view->camera, *foreseen) <
+          options_.foreseen_pixels)
+        matched.pair.inliers.push_back(match);
+    }
+    if (static_cast<int>(matched.pair.inliers.size()) >= options_.foreseen_matches &&
+        matched.pair.ConsistentInlierRatio() >= options_.foreseen_share)
+      return matched;
+  }
+  return {RegisterMatches({&source, reference.depth}, {live.frame.get(), live.AverageDepth()}, set,
+                          options_.matching),
+          false};
 }
 
-TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, const PairRegistration& matched,
+TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, const Matched& found,
                            const std::optional<Rigid3>& camera_from_keyframe) const {
+  const PairRegistration& matched = found.pair;
   const UnifiedCamera& from = reference.samples->keyframe->frame->view->camera;
   const UnifiedCamera& to = live.frame->view->camera;
   const auto mismatch = [&](const Rigid3& pose) {
@@ -205,13 +227,15 @@ TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, co
   result.keypoints = matched.keypoints;
   result.consistent = static_cast<int>(matched.consistent.size());
   result.inliers = static_cast<int>(matched.inliers.size());
+  result.foreseen = found.foreseen;
   if (!camera_from_keyframe && !matched.Ok()) {
     result.reason = "no guess and no matches that agree in space";
     return result;
   }
   // The guess, or the registration's pose where that explains the matches better.
   Rigid3 pose = camera_from_keyframe ? *camera_from_keyframe : matched.PoseInSourceUnit();
-  if (camera_from_keyframe && matched.Ok() && mismatch(matched.PoseInSourceUnit()) < mismatch(pose))
+  if (camera_from_keyframe && !found.foreseen && matched.Ok() &&
+      mismatch(matched.PoseInSourceUnit()) < mismatch(pose))
     pose = matched.PoseInSourceUnit();
 
   PairAlignmentProblem problem;
@@ -240,14 +264,17 @@ TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, co
   if (aligned.status == PairAlignmentStatus::kNoOverlap || aligned.status == PairAlignmentStatus::kDegenerate)
     result.reason = aligned.reason;
 
-  std::vector<double> depths;  // logarithms of the map's depth over the frame's
+  int explained = 0;
+  std::vector<double> depths;  // logarithms of the map's depth over the frame's, where that is known
   for (const lumen::Match& match : matched.consistent) {
     const double mismatch_there = Mismatch(match, reference.depth, from, to, result.camera_from_reference);
     if (mismatch_there >= kExplainedPixels) continue;
+    ++explained;
+    if (found.foreseen) continue;
     depths.push_back(
-        LogDepthRatio(match, reference.depth, live.average_depth, from, to, result.camera_from_reference));
+        LogDepthRatio(match, reference.depth, live.AverageDepth(), from, to, result.camera_from_reference));
   }
-  result.explained = result.consistent == 0 ? 0 : static_cast<double>(depths.size()) / result.consistent;
+  result.explained = result.consistent == 0 ? 0 : static_cast<double>(explained) / result.consistent;
   if (depths.size() >= kLeastForSpread) result.depth_spread = Spread(depths);
   result.overlap = MeasureOverlap(reference.depth, *reference.samples->keyframe->frame->view,
                                   *live.frame->view, result.camera_from_reference);
@@ -276,18 +303,23 @@ void Tracker::Judge(TrackResult& result) const {
 TrackResult Tracker::TrackAgainst(const LiveFrame& live, const MapSnapshot& map, KeyframeId id,
                                   const std::optional<Rigid3>& camera_from_keyframe) {
   const Reference& reference = Prepare(map, id);
-  return Align(live, reference, Match(reference, live), camera_from_keyframe);
+  return Align(live, reference, Match(reference, live, camera_from_keyframe), camera_from_keyframe);
 }
 
 TrackResult Tracker::Track(const LiveFrame& live, const MapSnapshot& map, KeyframeId reference_id,
                            const Motion& motion) {
   const Rigid3 predicted = motion.Predict(live.frame->time);
   const KeyframeId closest = FindClosestKeyframe(map, predicted, map.keyframes.at(reference_id).submap);
-  PairRegistration matched = Match(Prepare(map, reference_id), live);
+  const auto match = [&](KeyframeId id) {
+    const Reference& reference = Prepare(map, id);
+    return Match(reference, live, predicted.Inverse() * reference.state.world_from_camera);
+  };
+  Matched matched = match(reference_id);
   KeyframeId chosen = reference_id;
   if (closest >= 0 && closest != reference_id) {
-    PairRegistration rival = Match(Prepare(map, closest), live);
-    if (rival.Ok() && rival.InlierRatio() >= options_.reference_ratio * matched.InlierRatio()) {
+    Matched rival = match(closest);
+    if (rival.pair.Ok() &&
+        rival.pair.InlierRatio() >= options_.reference_ratio * matched.pair.InlierRatio()) {
       matched = std::move(rival);
       chosen = closest;
     }

@@ -13,8 +13,14 @@ namespace lumen {
 // A frame on its way through the front end.
 struct LiveFrame {
   std::shared_ptr<const Frame> frame;
-  Image<float> average_depth;                // in a unit of its own
+  mutable Image<float> average_depth;  // in a unit of its own; empty: not asked for yet
+  std::function<Image<float>()> make_average_depth = nullptr;
   std::function<RgbImage()> fine = nullptr;  // see InputFrame
+
+  const Image<float>& AverageDepth() const {
+    if (average_depth.Empty()) average_depth = make_average_depth();
+    return average_depth;
+  }
 };
 
 enum class TrackStatus {
@@ -34,7 +40,8 @@ struct TrackResult {
   Rigid3 camera_from_reference;
   int keypoints = 0;        // tried against the reference
   int consistent = 0;       // that passed the cycle check
-  int inliers = 0;          // that agree in space
+  int inliers = 0;          // that agree in space, or lie where they were foreseen
+  bool foreseen = false;    // the latter: nearly all of them do, and nothing else was asked
   double explained = 0;     // share of the cycle-checked matches the final pose explains
   double depth_spread = 0;  // of the frame's depth about the map's, over those matches; 0: too few
   Overlap overlap;          // of the reference, in the frame
@@ -85,8 +92,15 @@ class Tracker {
     DepthImage depth;
   };
   const Reference& Prepare(const MapSnapshot& map, KeyframeId id);
-  PairRegistration Match(const Reference& reference, const LiveFrame& live) const;
-  TrackResult Align(const LiveFrame& live, const Reference& reference, const PairRegistration& matched,
+  // Matches that hold: those that lie where `foreseen` (camera_from_keyframe) puts them, if these are most of
+  // them; otherwise those that agree in space with the frame's own depth.
+  struct Matched {
+    PairRegistration pair;
+    bool foreseen = false;
+  };
+  Matched Match(const Reference& reference, const LiveFrame& live,
+                const std::optional<Rigid3>& foreseen) const;
+  TrackResult Align(const LiveFrame& live, const Reference& reference, const Matched& found,
                     const std::optional<Rigid3>& camera_from_keyframe) const;
   void Judge(TrackResult& result) const;
 
