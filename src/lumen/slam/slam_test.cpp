@@ -26,6 +26,46 @@ TEST(Slam, PerfectPriorsGiveANearlyPerfectPath) {
   }
 }
 
+// Counts the frames whose own depth was asked for.
+class CountingPriors : public Priors {
+ public:
+  explicit CountingPriors(std::shared_ptr<Priors> priors) : priors_(std::move(priors)) {}
+  FeaturePyramid ComputeFeatures(const InputFrame& frame) override { return priors_->ComputeFeatures(frame); }
+  Image<float> ComputeAverageDepth(const InputFrame& frame) override {
+    ++asked;
+    return priors_->ComputeAverageDepth(frame);
+  }
+  DepthBasis ComputeDepthBasis(const InputFrame& frame) override { return priors_->ComputeDepthBasis(frame); }
+
+  int asked = 0;
+
+ private:
+  std::shared_ptr<Priors> priors_;
+};
+
+TEST(Slam, AFramesOwnDepthIsComputedOnlyWhereItIsNeeded) {
+  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 60);
+  for (const bool always : {false, true}) {
+    SlamOptions options;
+    if (always) options.tracking.foreseen_share = 2;
+    const auto priors = std::make_shared<CountingPriors>(video.MakePriors());
+    Slam slam(priors, video.GetView(), nullptr, options);
+    int keyframes = 0;
+    int unforeseen = 0;
+    for (int i = 0; i < video.Size(); ++i) {
+      const FrameResult result = slam.Process(video.Frame(i));
+      keyframes += result.is_keyframe ? 1 : 0;
+      unforeseen += !result.is_keyframe && !result.track.foreseen ? 1 : 0;
+    }
+    EXPECT_EQ(video.Grade(slam).placed, video.Size());
+    EXPECT_LE(priors->asked, keyframes + unforeseen);
+    if (always)
+      EXPECT_EQ(priors->asked, video.Size() - 1) << "all but the first, which begins the map";
+    else
+      EXPECT_LT(2 * priors->asked, video.Size());
+  }
+}
+
 // The same through a fisheye of 140°.
 TEST(Slam, PerfectPriorsGiveANearlyPerfectPathThroughAFisheye) {
   for (const int subject : {kNasal, kColon}) {
