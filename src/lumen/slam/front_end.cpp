@@ -47,6 +47,12 @@ Motion RecentMotion(const std::vector<PlacedFrame>& frames, const MapSnapshot& m
   return motion;
 }
 
+TrackingOptions WithThreads(TrackingOptions options, int threads) {
+  int& own = options.alignment.feature_metric.threads;
+  own = std::max(own, threads);
+  return options;
+}
+
 }  // namespace
 
 FrontEnd::FrontEnd(const SlamOptions& options, std::shared_ptr<const Vocabulary> vocabulary,
@@ -54,7 +60,7 @@ FrontEnd::FrontEnd(const SlamOptions& options, std::shared_ptr<const Vocabulary>
     : options_(options),
       vocabulary_(std::move(vocabulary)),
       ask_places_(std::move(ask_places)),
-      tracker_(options.tracking),
+      tracker_(WithThreads(options.tracking, options.TrackingThreads())),
       relocaliser_(options.relocalisation, options.tracking),
       habits_(options.keyframe, options.tracking.matching.depth_noise) {}
 

@@ -26,6 +26,13 @@ int SlamOptions::Threads() const {
   return threads > 0 ? threads : std::min(kMost, AvailableCores());
 }
 
+int SlamOptions::TrackingThreads() const {
+  constexpr int kMost = 4;  // a linearisation takes half a millisecond
+  constexpr int kBusy = 3;
+  const int cores = threads > 0 ? threads : AvailableCores();
+  return std::clamp(cores - kBusy, 1, kMost);
+}
+
 void TrackingOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("use_feature_metric", use_feature_metric, {.help = "align by feature maps (FM)"});
   visitor.Field("use_reprojection", use_reprojection, {.help = "align by matches (RP)"});

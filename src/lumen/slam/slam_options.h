@@ -20,8 +20,8 @@ struct TrackingOptions {
   double reference_ratio = 0.6;  // share of the present reference's inliers a closer one must have
   // A frame whose matches lie this near where its predicted place puts them, nearly all and enough of them,
   // needs no depth of its own to tell right ones from wrong ones.
-  double foreseen_pixels = 3;
-  double foreseen_share = 0.8;
+  double foreseen_pixels = 2;
+  double foreseen_share = 0.9;
   int foreseen_matches = 40;
   double gate_pixels = 4;          // matches this near their prediction serve where the registration fails
   double lost_overlap = 0.2;       // less of the reference seen than this: lost
@@ -137,6 +137,8 @@ struct SlamOptions {
   MapOptions map;
   RelocalisationOptions relocalisation;
   int threads = 0;  // of the back end; 0: as many as there are cores, within reason. The bits are the same.
+  // Of tracking's linearisations: those cores that networks, tracking and mapping leave idle.
+  int TrackingThreads() const;
 
   SlamOptions();
   int Threads() const;
