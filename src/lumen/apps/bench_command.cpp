@@ -14,7 +14,6 @@
 #include "lumen/base/version.h"
 #include "lumen/factors/feature_metric_factor.h"
 #include "lumen/factors/geometric_consistency_factor.h"
-#include "lumen/image/gemm_kernel.h"
 #include "lumen/network/torch_backend.h"
 #include "lumen/scene/matching.h"
 
@@ -115,7 +114,7 @@ Json RunBenchmarks(const std::string& given_model) {
   const int cores = AvailableCores();
   Json result;
   result["version"] = Version();
-  result["kernel"] = BestGemmKernel().name;
+  result["kernel"] = HalfArithmetic() != nullptr ? HalfArithmetic()->name : FloatArithmetic().name;
   result["cores"] = cores;
 
   EnginePriors one(model, mask, {.threads = 1});

@@ -27,7 +27,7 @@ std::string CpuFeatures() {
     if (!StartsWith(line, "Features") && !StartsWith(line, "flags")) continue;
     for (const std::string& word : SplitWords(line)) {
       for (const char* known :
-           {"asimd", "asimdhp", "sve", "bf16", "i8mm", "avx2", "fma", "avx512f", "f16c"}) {
+           {"asimd", "asimdhp", "sve", "bf16", "i8mm", "avx2", "fma", "avx512f", "avx512_fp16", "f16c"}) {
         if (word == known) features += (features.empty() ? "" : " ") + word;
       }
     }
@@ -78,6 +78,10 @@ void RunInfo(const std::string& given_model) {
             << "hdf5       " << YesNo(HaveHdf5()) << '\n'
             << "torch      " << TorchLine() << '\n'
             << "cpu        " << CpuName() << ", " << AvailableCores() << " cores, " << CpuFeatures() << '\n'
+            << "engine     "
+            << (HalfArithmetic() != nullptr ? StrCat("half precision (", HalfArithmetic()->name, ")")
+                                            : StrCat("single precision (", FloatArithmetic().name, ")"))
+            << '\n'
             << "gpu        " << GpuName() << '\n'
             << "model      " << ModelLine(given_model) << '\n';
 }
