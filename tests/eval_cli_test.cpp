@@ -138,6 +138,33 @@ TEST(EvalCli, TruthWithoutPosesOrDepth) {
   ExpectFault(StrCat(run.string(), " --truth ", truth.string()), "no true poses");
 }
 
+// Frame 6 is told 12 instead of 16 at every third of its points; frame 8 has too few points to be graded.
+TEST(EvalCli, WithoutDepthMapsTheTruthsSinglePointsGradeTheRun) {
+  const TemporaryFolder folder;
+  const fs::path truth = WriteTruth(folder.Path() / "truth", false);
+  const fs::path run = WriteRun(folder.Path() / "run");
+  {
+    std::ofstream file(truth / "sparse_depth.csv");
+    file << "frame,u,v,depth,track_length,error\n";
+    for (int i = 0; i < 10; ++i) {
+      for (int k = 0; k < (i == 8 ? 20 : 90); ++k) {
+        const int x = 2 + k % 30, y = 3 + 5 * (k / 30);
+        file << i << "," << x << "," << y << "," << (i == 6 && k % 3 == 0 ? 12 : i + 10) << ",4,0.5\n";
+      }
+    }
+  }
+  const Json json = Evaluate(StrCat(run.string(), " --truth ", truth.string()), folder.Path());
+  EXPECT_EQ(json.At("depth_maps").AsInteger(), 4) << "keyframes 0, 2, 4 and 6";
+  EXPECT_EQ(json.At("depth_maps_skipped").AsInteger(), kFrames / 2 - 4);
+  // A third of the points of one map in four is off by a third.
+  EXPECT_NEAR(json.At("ard_frame").AsDouble(), 1.0 / 36, 1e-5);
+  EXPECT_NEAR(json.At("ard_traj").AsDouble(), 1.0 / 36, 1e-5);
+  EXPECT_NEAR(json.At("threshold_1.25_frame").AsDouble(), 1 - 1.0 / 12, 1e-5);
+
+  std::ofstream(truth / "sparse_depth.csv") << "frame,u,v,depth\n0,1,x,4\n";
+  ExpectFault(StrCat(run.string(), " --truth ", truth.string()), "sparse_depth.csv");
+}
+
 TEST(EvalCli, DepthOfAnotherShapeIsNotCompared) {
   const TemporaryFolder folder;
   const fs::path truth = WriteTruth(folder.Path() / "truth");

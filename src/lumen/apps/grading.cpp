@@ -83,10 +83,49 @@ std::optional<DepthScores> GradeFolds(const DepthImage& map, const DepthImage& t
   return ScoreDepth(resized, NearEdges(choice.sampler->Sample(true_map)), scale);
 }
 
+// A map and the truth at single places: two rows of numbers, compared like maps.
+struct PointPairs {
+  DepthImage estimate, truth;
+};
+PointPairs SampleAtPoints(const DepthImage& map, const std::vector<SparsePoint>& points,
+                          const Camera& map_camera, const Camera& truth_camera) {
+  std::vector<std::pair<float, float>> pairs;
+  for (const SparsePoint& point : points) {
+    const auto ray = truth_camera.Unproject(point.uv);
+    const auto uv = ray ? map_camera.Project(*ray) : std::nullopt;
+    if (!uv) continue;
+    const auto x = static_cast<int>(std::lround(uv->x())), y = static_cast<int>(std::lround(uv->y()));
+    if (map.Contains(x, y) && map(x, y) > 0) pairs.emplace_back(map(x, y), static_cast<float>(point.depth));
+  }
+  PointPairs sampled{DepthImage(static_cast<int>(pairs.size()), 1),
+                     DepthImage(static_cast<int>(pairs.size()), 1)};
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    sampled.estimate.Data()[i] = pairs[i].first;
+    sampled.truth.Data()[i] = pairs[i].second;
+  }
+  return sampled;
+}
+
+MapOutcome GradeMapAtPoints(const RunDepthFile& file, const Estimate& estimate, const Truth& truth,
+                            std::optional<double> trajectory_scale) {
+  const auto points = truth.sparse.find(file.frame);
+  const std::optional<Camera>& camera = truth.source->Info().camera;
+  if (points == truth.sparse.end() || !camera) return {.grade = {}, .no_truth = true, .reason = {}};
+  const DepthImage map = LoadScaledDepth(file.path, *estimate.depth_scale);
+  const Camera map_camera = estimate.depth_camera.value_or(*camera).Resized(map.Width(), map.Height());
+  const PointPairs pairs = SampleAtPoints(map, points->second, map_camera, *camera);
+  const std::optional<double> scale = MedianDepthRatio(pairs.estimate, pairs.truth);
+  if (!scale) return {};
+  DepthMapGrade grade{file.frame, *scale, *ScoreDepth(pairs.estimate, pairs.truth, *scale), std::nullopt,
+                      std::nullopt};
+  if (trajectory_scale) grade.by_trajectory = ScoreDepth(pairs.estimate, pairs.truth, *trajectory_scale);
+  return {.grade = grade, .no_truth = false, .reason = {}};
+}
+
 MapOutcome GradeMap(const RunDepthFile& file, const Estimate& estimate, const Truth& truth,
                     std::optional<double> trajectory_scale) {
   const std::optional<DepthImage> true_map = truth.source->LoadDepth(file.frame);
-  if (!true_map) return {.grade = {}, .no_truth = true, .reason = {}};
+  if (!true_map) return GradeMapAtPoints(file, estimate, truth, trajectory_scale);
   const DepthImage map = LoadScaledDepth(file.path, *estimate.depth_scale);
   const SamplerChoice choice = MakeTruthSampler(estimate, truth, map, *true_map);
   if (!choice.sampler) return {.grade = {}, .no_truth = false, .reason = choice.reason};
@@ -245,6 +284,7 @@ Truth LoadTruth(const fs::path& path) {
     truth.frames = std::max(info.frame_count, static_cast<int64_t>(truth.trajectory.size()));
     truth.source = std::move(source);
     if (fs::is_regular_file(path / "model.ply")) truth.model = path / "model.ply";
+    if (fs::is_regular_file(path / kSparseDepthFile)) truth.sparse = LoadSparseDepth(path / kSparseDepthFile);
   }
   RequireDistinctTimes(truth.trajectory, path.string());
   return truth;

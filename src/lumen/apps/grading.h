@@ -8,6 +8,7 @@
 #include "lumen/eval/grades.h"
 #include "lumen/io/frame_source.h"
 #include "lumen/io/run_folder.h"
+#include "lumen/io/sparse_depth.h"
 
 namespace lumen {
 
@@ -19,6 +20,7 @@ struct Truth {
   int64_t frames = 0;
   Trajectory trajectory;
   std::shared_ptr<const FrameSource> source;  // for depth; null if the truth is a trajectory alone
+  SparseDepth sparse;                         // at single places; graded by where frames have no depth map
   std::filesystem::path model;                // the true surface; empty: there is none
 };
 

@@ -4,10 +4,11 @@
 
 #include "lumen/apps/study_priors.h"
 #include "lumen/apps/study_subject.h"
-#include "lumen/base/file.h"
+#include "lumen/eval/association.h"
 #include "lumen/eval/statistics.h"
 #include "lumen/io/input_stream.h"
 #include "lumen/io/rectifier.h"
+#include "lumen/io/sparse_depth.h"
 
 namespace lumen {
 
@@ -17,29 +18,6 @@ namespace {
 
 constexpr double kEpipolarTolerance = 1.5;  // px at the maps' size
 constexpr int kEpipolarGap = 10;            // frames
-
-struct SparsePoint {
-  int64_t frame = 0;
-  Eigen::Vector2d uv{0, 0};
-  double depth = 0;
-};
-
-std::vector<SparsePoint> LoadSparseDepth(const fs::path& path) {
-  std::vector<SparsePoint> points;
-  int line_number = 0;
-  for (const std::string& line : Split(ReadFile(path), '\n')) {
-    if (++line_number == 1 || line.empty()) continue;
-    const std::vector<std::string> cells = Split(line, ',');
-    if (cells.size() != 4) throw InputError(path, StrCat("line ", line_number, ": expected frame,u,v,depth"));
-    const auto frame = ParseInteger(cells[0]);
-    const auto u = ParseDouble(cells[1]);
-    const auto v = ParseDouble(cells[2]);
-    const auto depth = ParseDouble(cells[3]);
-    if (!frame || !u || !v || !depth) throw InputError(path, StrCat("line ", line_number, ": not a number"));
-    points.push_back({*frame, {*u, *v}, *depth});
-  }
-  return points;
-}
 
 // Distance of a match from the epipolar curve of the true motion, in the target's pixels, to first order:
 // what is off the plane, over how it changes with the pixel.
@@ -56,7 +34,7 @@ double EpipolarDistance(const UnifiedCamera& camera, const Rigid3& target_from_s
 }  // namespace
 
 Json StudyRealPriors(const Model& model, const fs::path& folder) {
-  const std::vector<SparsePoint> points = LoadSparseDepth(folder / "sparse_depth.csv");
+  const SparseDepth points = LoadSparseDepth(folder / kSparseDepthFile);
   auto source = OpenInput(folder, {});
   const Camera raw_camera = RequireCamera(*source, folder);
   if (!source->Info().truth) throw InputError(folder, "no poses");
@@ -65,13 +43,15 @@ Json StudyRealPriors(const Model& model, const fs::path& folder) {
   const auto view = MakeView(stream.GetCamera(), stream.GetMask());
   EnginePriors priors(model, LensView(stream.GetCamera(), stream.GetMask()));
   std::vector<FeaturePyramid> features;
+  Trajectory times;  // of the frames; their poses are found by time
   std::vector<double> ards, withins;
   while (const auto frame = stream.Next()) {
     features.push_back(priors.ComputeFeatures(*frame));
+    times.push_back({frame->time, Rigid3()});
     const DepthImage depth = ZOfViewDepth(priors.ComputeAverageDepth(*frame), view->camera);
     std::vector<double> ratios, estimates, truths;
-    for (const SparsePoint& point : points) {
-      if (point.frame != frame->index || !(point.depth > 0)) continue;
+    const auto seen = points.find(frame->index);
+    for (const SparsePoint& point : seen == points.end() ? std::vector<SparsePoint>() : seen->second) {
       const auto ray = raw_camera.Unproject(point.uv);
       if (!ray) continue;
       const auto uv = view->camera.Project(*ray);
@@ -94,15 +74,20 @@ Json StudyRealPriors(const Model& model, const fs::path& folder) {
     ards.push_back(ard / static_cast<double>(ratios.size()));
     withins.push_back(within / static_cast<double>(ratios.size()));
   }
+  std::map<size_t, Rigid3> poses;
+  for (const PosePair& pair : AssociateByTime(times, truth))
+    poses[pair.estimate] = truth[pair.truth].world_from_camera;
+  int64_t tried = 0;
   int64_t kept = 0;
   int64_t right = 0;
   for (size_t k = 0; k + kEpipolarGap < features.size(); ++k) {
+    if (!poses.contains(k) || !poses.contains(k + kEpipolarGap)) continue;
+    tried += kStudyKeypoints;
     const Image<float>& a = features[k].descriptors;
     const Image<float>& b = features[k + kEpipolarGap].descriptors;
     const DescriptorIndex index_a(a, view->mask);
     const DescriptorIndex index_b(b, view->mask);
-    const Rigid3 motion =
-        truth.at(k + kEpipolarGap).world_from_camera.Inverse() * truth.at(k).world_from_camera;
+    const Rigid3 motion = poses.at(k + kEpipolarGap).Inverse() * poses.at(k);
     for (const Match& match :
          MatchDescriptors({a, &index_a}, SampleKeypoints(view->eroded_mask, kStudyKeypoints, k),
                           {b, &index_b})
@@ -118,10 +103,7 @@ Json StudyRealPriors(const Model& model, const fs::path& folder) {
     result["real_threshold"] = Mean(withins);
   }
   result["real_epipolar_precision"] = Share(right, kept);
-  result["real_matches_kept"] =
-      features.size() > kEpipolarGap
-          ? Share(kept, static_cast<int64_t>(kStudyKeypoints * (features.size() - kEpipolarGap)))
-          : 0.0;
+  result["real_matches_kept"] = tried > 0 ? Share(kept, tried) : 0.0;
   return result;
 }
 
