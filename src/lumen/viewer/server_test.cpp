@@ -62,7 +62,8 @@ class RawClient {
 
 class Serving : public ::testing::Test {
  protected:
-  Serving() : Serving(ServerOptions{.port = 0, .ports_tried = 0, .most_clients = 4}) {}
+  // These clients answer no ping; on a slow machine they take more than half a minute all the same.
+  Serving() : Serving({.port = 0, .ports_tried = 0, .most_clients = 4, .stalled_seconds = 600}) {}
   explicit Serving(const ServerOptions& options)
       : server(
             store, [](const std::string& path) { return Find(path); }, options) {}
