@@ -27,6 +27,13 @@ std::vector<T> MakePlane(const PlaneLayout& layout, const Image<float>& image,
 }
 
 template <typename T>
+std::vector<T> MakeMaskPlane(const PlaneLayout& layout, const Mask& mask, const Arithmetic<T>& arithmetic) {
+  Image<float> image(mask.Width(), mask.Height());
+  for (size_t i = 0; i < mask.Size(); ++i) image.Data()[i] = mask.Data()[i] != 0 ? 1.0F : 0.0F;
+  return MakePlane(layout, image, arithmetic);
+}
+
+template <typename T>
 Conv<T>::Conv(const PlaneLayout& layout, const ConvMask& mask, const Tensor& weight, const Tensor& bias,
               const Arithmetic<T>& arithmetic)
     : layout_(layout),
@@ -38,9 +45,7 @@ Conv<T>::Conv(const PlaneLayout& layout, const ConvMask& mask, const Tensor& wei
       padded_out_(RoundUp(out_, shape_.channels)),
       bias_(bias.values) {
   LUMEN_CHECK(mask.valid.Width() == layout.width && mask.valid.Height() == layout.height);
-  Image<float> valid(layout.width, layout.height);
-  for (size_t i = 0; i < valid.Size(); ++i) valid.Data()[i] = mask.valid.Data()[i] != 0 ? 1.0F : 0.0F;
-  valid_ = MakePlane(layout, valid, arithmetic);
+  valid_ = MakeMaskPlane(layout, mask.valid, arithmetic);
   scale_ = MakePlane(layout, mask.scale, arithmetic);
   PlanBlocks(mask.valid);
   switch (method_) {
@@ -289,5 +294,7 @@ template class Conv<float>;
 template class Conv<Half>;
 template std::vector<float> MakePlane(const PlaneLayout&, const Image<float>&, const Arithmetic<float>&);
 template std::vector<Half> MakePlane(const PlaneLayout&, const Image<float>&, const Arithmetic<Half>&);
+template std::vector<float> MakeMaskPlane(const PlaneLayout&, const Mask&, const Arithmetic<float>&);
+template std::vector<Half> MakeMaskPlane(const PlaneLayout&, const Mask&, const Arithmetic<Half>&);
 
 }  // namespace lumen

@@ -93,5 +93,8 @@ class Conv {
 template <typename T>
 std::vector<T> MakePlane(const PlaneLayout& layout, const Image<float>& image,
                          const Arithmetic<T>& arithmetic);
+// 1 where the mask is set.
+template <typename T>
+std::vector<T> MakeMaskPlane(const PlaneLayout& layout, const Mask& mask, const Arithmetic<T>& arithmetic);
 
 }  // namespace lumen

@@ -16,13 +16,6 @@ namespace {
 constexpr int kColors = 3;
 constexpr int kRowsPerChunk = 8;  // of maps, where rows go side by side
 
-template <typename T>
-std::vector<T> MaskPlane(const PlaneLayout& layout, const Mask& mask, const Arithmetic<T>& arithmetic) {
-  Image<float> image(mask.Width(), mask.Height());
-  for (size_t i = 0; i < mask.Size(); ++i) image.Data()[i] = mask.Data()[i] != 0 ? 1.0F : 0.0F;
-  return MakePlane(layout, image, arithmetic);
-}
-
 // What is not finite stays so when it is multiplied by zero; anything else adds nothing.
 bool AllFinite(const std::vector<float>& values) {
   float sum = 0;
@@ -70,8 +63,8 @@ std::unique_ptr<Block<T>> Block<T>::Make(const NetworkSpec& spec, const BlockSpe
                 CountGroups(spec, block.out),
                 tensor(".norm.weight").values,
                 tensor(".norm.bias").values,
-                MaskPlane(layout, masks.input, arithmetic),
-                MaskPlane(layout, masks.conv1.valid, arithmetic),
+                MakeMaskPlane(layout, masks.input, arithmetic),
+                MakeMaskPlane(layout, masks.conv1.valid, arithmetic),
                 {},
                 {},
                 {},
