@@ -148,7 +148,7 @@ TEST_F(RunCli, AnUnreadableFrameIsSkippedAndCounted) {
   fs::copy(Path("seq"), Path("broken"), fs::copy_options::recursive);
   const std::vector<std::string> pictures = FilesUnder(fs::path(Path("broken")) / "rgb");
   ASSERT_EQ(pictures.size(), static_cast<size_t>(kFrames));
-  const fs::path victim = fs::path(Path("broken")) / "rgb" / pictures[30];
+  const fs::path victim = fs::path(Path("broken")) / "rgb" / pictures[kFrames / 2];
   fs::resize_file(victim, fs::file_size(victim) / 3);
   const CommandResult result = RunCommand(StrCat("lumen -q run ", Path("broken"), " --out ",
                                                  Path("broken-run"), " --deterministic --no-surface"));

@@ -26,6 +26,12 @@ class TrainCli : public ::testing::Test {
     EXPECT_FALSE(fs::exists(Path("run/checkpoint.json")));
   }
 
+  void ExpectFaultElsewhere(const std::string& arguments, const std::string& text) const {
+    const CommandResult result = RunCommand(StrCat("lumen train --out ", Path("other"), " ", arguments));
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -33,7 +39,8 @@ class TrainCli : public ::testing::Test {
 const std::string kTiny =
     " --steps 2 --device cpu --set tiny=true --set first_scenes=1 --set ring=2 --set validation_scenes=0"
     " --set sim.width=64 --set sim.height=64 --set sim.clips_per_scene=1 --set sim.places=1"
-    " --set sim.views=3 --set batch=1 --set joint_batch=1 --set first_stage=1 --set losses.keypoints=64 ";
+    " --no-vocabulary --set sim.views=3 --set batch=1 --set joint_batch=1 --set first_stage=1 --set "
+    "losses.keypoints=64 ";
 
 TEST_F(TrainCli, SaysWhatIsWrongWithTheSettings) {
   ExpectFault("--steps 1", "--out is required");
@@ -54,9 +61,9 @@ TEST_F(TrainCli, SaysWhatIsWrongWithTheData) {
                               " --anatomy colon --frames 3 --size 64x48 --no-model"))
                 .code,
             0);
-  ExpectFault(Out() + "--steps 1 --data " + Path("short"), "only 3 frames with truth");
+  ExpectFault(Out() + "--steps 1 --data " + Path("short"), "only 3 frames with pose and depth");
   fs::remove_all(Path("short/depth"));
-  ExpectFault(Out() + "--steps 1 --data " + Path("short"), "frame 0 has no true depth");
+  ExpectFault(Out() + "--steps 1 --data " + Path("short"), "3 no depth");
   fs::remove(Path("short/groundtruth.tum"));
   ExpectFault(Out() + "--steps 1 --data " + Path("short"), "no true poses");
 }
@@ -77,6 +84,46 @@ TEST_F(TrainCli, ACheckpointSurvivesWhateverGoesWrong) {
   const CommandResult resumed = RunCommand("lumen train --resume" + Out() + kTiny);
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_NE(resumed.out.find("\"finished\": true"), std::string::npos) << resumed.out;
+}
+
+// A simulated video whose poses have a hole, whose frames begin with number 1, and whose depth is known at
+// single places in its second half.
+TEST_F(TrainCli, LearnsFromARecordingWithHolesBesideTheSimulator) {
+  ASSERT_EQ(RunCommand(StrCat("lumen -q simulate ", Path("seq"),
+                              " --anatomy colon --seed 957 --frames 24 --size 64x64 --no-model"))
+                .code,
+            0);
+  std::string poses, points = "frame,u,v,depth\n";
+  int line = 0;
+  for (const std::string& pose : Split(ReadFile(Path("seq/groundtruth.tum")), '\n')) {
+    if (pose.empty() || pose[0] == '#') continue;
+    const bool hole = line >= 8 && line < 12;
+    const size_t blank = pose.find(' ');
+    if (!hole)
+      poses += FormatDouble(*ParseDouble(pose.substr(0, blank)) + 1 / 30.0) + pose.substr(blank) + "\n";
+    ++line;
+  }
+  WriteFileAtomically(Path("seq/groundtruth.tum"), poses);
+  for (int k = 23; k >= 0; --k) {
+    const auto name = [&](const char* folder, int number) {
+      return Path(StrCat("seq/", folder, "/", number < 10 ? "00000" : "0000", number, ".png"));
+    };
+    fs::rename(name("rgb", k), name("rgb", k + 1));
+    if (k < 12)
+      fs::rename(name("depth", k), name("depth", k + 1));
+    else
+      fs::remove(name("depth", k));
+    for (int i = 0; k >= 12 && i < 49; ++i)
+      points += StrCat(k + 1, ",", 8 + 8 * (i % 7), ",", 8 + 8 * (i / 7), ",", 20 + i, "\n");
+  }
+  WriteFileAtomically(Path("seq/sparse_depth.csv"), points);
+  const CommandResult result =
+      RunCommand(StrCat("lumen train", Out(), kTiny, "--data ", Path("seq"), " --sim-share 0.5"));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("20 frames to learn from, 4 without a pose, 0 without depth"), std::string::npos)
+      << result.err;
+  EXPECT_TRUE(fs::exists(Path("run/model.safetensors")));
+  ExpectFaultElsewhere("--steps 1 --sim-share 0.5", "go with data");
 }
 
 }  // namespace

@@ -110,6 +110,7 @@ int RunApp(int argc, const char* const* argv) {
   AddRegisterCommand(app);
   AddPredictCommand(app);
   AddTrainCommand(app);
+  AddAdaptCommand(app);
   AddEvalCommand(app);
   AddStudyCommand(app);
   AddReportCommand(app);

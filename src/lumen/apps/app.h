@@ -12,6 +12,7 @@
 namespace lumen {
 
 // Each adds its command with its options and its work.
+void AddAdaptCommand(Command& app);
 void AddBenchCommand(Command& app);
 void AddCalibrateCommand(Command& app);
 void AddCompletionCommand(Command& app);
@@ -57,7 +58,8 @@ struct ExitRequest {
   int code = 0;
 };
 
-// Exit codes: 0 good, 2 bad usage or input, 3 output cannot be written, 4 not registered, 70 a bug of ours.
+// Exit codes: 0 good, 2 bad usage or input, 3 output cannot be written, 4 not registered or
+// not adapted, 70 a bug of ours.
 int RunApp(int argc, const char* const* argv);
 
 }  // namespace lumen

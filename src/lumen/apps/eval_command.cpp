@@ -21,6 +21,7 @@ struct EvalOptions {
   std::filesystem::path pictures;
   std::filesystem::path page;
   GradingOptions grading;
+  double fps = 30;
 };
 
 void PrintGrades(const Grades& grades, std::ostream& out) {
@@ -67,7 +68,7 @@ void RunEval(EvalOptions options) {
   if (!options.run.empty() && !options.foreign.depth.empty())
     throw InputError("--depth goes with --trajectory; a run has its own depth");
   options.grading.threads = AvailableCores();
-  const Truth truth = LoadTruth(options.truth);
+  const Truth truth = LoadTruth(options.truth, options.fps);
   const Estimate estimate =
       options.run.empty() ? LoadForeignEstimate(options.foreign, truth.fps) : LoadRunEstimate(options.run);
   const Grading grading = GradeEstimate(estimate, truth, options.grading);
@@ -100,6 +101,9 @@ void AddEvalCommand(Command& app) {
       .ShowDefault();
   command.Add("--depth-camera", options->foreign.depth_camera,
               "calibration of its depth maps, if they do not show the sequence's own view");
+  command.Add("--fps", options->fps, "frames a second, of a truth whose file says no times (KITTI, COLMAP)")
+      .Within(1e-3, 1e6)
+      .ShowDefault();
   command.Add("--json", options->json, "write the grades there too");
   command.Add("--pictures", options->pictures, "folder for the figures, as SVG");
   command.Add("--report", options->page, "write a page (HTML) with grades and figures there");

@@ -266,12 +266,13 @@ void AddCounts(const Estimate& estimate, const Truth& truth, Grades& grades) {
 
 }  // namespace
 
-Truth LoadTruth(const fs::path& path) {
+Truth LoadTruth(const fs::path& path, double fps) {
   Truth truth;
   truth.path = path;
   if (IsTrajectoryFile(path)) {
     truth.name = path.stem().string();
-    truth.trajectory = LoadTrajectory(path);
+    truth.trajectory = LoadTrajectory(path, fps);
+    truth.fps = fps;
     truth.frames = static_cast<int64_t>(truth.trajectory.size());
   } else {
     std::shared_ptr<const FrameSource> source = OpenInput(path, {});

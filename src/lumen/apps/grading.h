@@ -24,8 +24,9 @@ struct Truth {
   std::filesystem::path model;                // the true surface; empty: there is none
 };
 
-// A sequence with true poses (whatever `OpenInput` reads), or a trajectory file.
-Truth LoadTruth(const std::filesystem::path& path);
+// A sequence with true poses (whatever `OpenInput` reads), or a trajectory file, whose poses come at `fps`
+// where it says no times.
+Truth LoadTruth(const std::filesystem::path& path, double fps = 30);
 
 // What a system says. The paper grades keyframes only; `frames` is what else was placed.
 struct Estimate {

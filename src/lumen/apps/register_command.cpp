@@ -36,6 +36,9 @@ void Print(const SurfaceRegistration& registration) {
   std::snprintf(line, sizeof(line), "residual        mean %.3f  median %.3f  95 %% %.3f mm\n",
                 registration.residual_mean, registration.residual_median, registration.residual_p95);
   std::cout << line;
+  std::snprintf(line, sizeof(line), "of all points   mean %.3f mm, no drift taken out\n",
+                registration.all_residual_mean);
+  std::cout << line;
   std::snprintf(line, sizeof(line), "matched         %.1f %% of the surface\nscale           %.6g\n",
                 100 * registration.matched_share, registration.model_from_surface.Scale());
   std::cout << line;

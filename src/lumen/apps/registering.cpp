@@ -200,6 +200,7 @@ Json RegistrationToJson(const SurfaceRegistration& registration) {
   json["residual_median_mm"] = registration.residual_median;
   json["residual_p95_mm"] = registration.residual_p95;
   json["similarity_residual_mean_mm"] = registration.similarity_residual_mean;
+  json["all_residual_mean_mm"] = registration.all_residual_mean;
   json["drift"] = Json::MakeObject();
   json["drift"]["per_unit"] = ToJson(registration.placement.Drift());
   json["drift"]["centre"] = ToJson(registration.placement.Centre());

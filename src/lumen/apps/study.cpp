@@ -38,9 +38,13 @@ std::string FolderName(const std::string& name) {
   return safe.empty() || safe.front() == '.' ? "_" + safe : safe;
 }
 
+}  // namespace
+
 fs::path CellFolder(const fs::path& out, const std::string& variant, const std::string& sequence) {
   return out / "cells" / FolderName(variant) / FolderName(sequence);
 }
+
+namespace {
 
 std::string HashFile(const fs::path& path) {
   const std::string bytes = ReadFile(path);

@@ -43,6 +43,10 @@ struct StudyOptions {
 Study RunStudy(const std::string& title, const std::vector<StudyCell>& cells, const StudyOptions& options,
                const RunCell& run);
 
+// Where a study keeps a cell; its run is in `run` there.
+std::filesystem::path CellFolder(const std::filesystem::path& out, const std::string& variant,
+                                 const std::string& sequence);
+
 // Figures of the cells of one variant, as far as they were drawn.
 std::vector<CaptionedFigure> CollectFigures(const Study& study, const std::string& variant,
                                             const std::filesystem::path& out);

@@ -35,7 +35,7 @@ void RunCt(const StudyRunOptions& options, const CtStudyOptions& ct) {
   std::vector<CtEntry> entries;
   for (const NamedSequence& sequence : sequences) {
     entries.push_back(
-        RegisterCell(sequence, options.study.out / "cells" / "lumen" / sequence.name / "run", ct));
+        RegisterCell(sequence, CellFolder(options.study.out, "lumen", sequence.name) / "run", ct));
     LogInfo("registered ", sequence.name);
   }
   const std::string table = FormatCtMarkdown(entries);

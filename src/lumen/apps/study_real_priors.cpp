@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumen/apps/self_agreement.h"
 #include "lumen/apps/study_priors.h"
 #include "lumen/apps/study_subject.h"
 #include "lumen/eval/association.h"
@@ -16,20 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kEpipolarTolerance = 1.5;  // px at the maps' size
-constexpr int kEpipolarGap = 10;            // frames
-
-// Distance of a match from the epipolar curve of the true motion, in the target's pixels, to first order:
-// what is off the plane, over how it changes with the pixel.
-double EpipolarDistance(const UnifiedCamera& camera, const Rigid3& target_from_source, const Match& match) {
-  const Eigen::Vector3d x = camera.RayAtUnitDepth(match.source.x(), match.source.y());
-  const Eigen::Vector3d& t = target_from_source.Translation();
-  const Eigen::Vector3d normal = t.cross(target_from_source.Rotation() * x);
-  Matrix32d direction_by_pixel;
-  const auto direction = camera.Unproject(match.target, &direction_by_pixel);
-  if (!direction) return 1e9;
-  return std::abs(normal.dot(*direction)) / std::max(1e-12, (normal.transpose() * direction_by_pixel).norm());
-}
+constexpr int kEpipolarGap = 10;  // frames
 
 }  // namespace
 
@@ -77,33 +65,15 @@ Json StudyRealPriors(const Model& model, const fs::path& folder) {
   std::map<size_t, Rigid3> poses;
   for (const PosePair& pair : AssociateByTime(times, truth))
     poses[pair.estimate] = truth[pair.truth].world_from_camera;
-  int64_t tried = 0;
-  int64_t kept = 0;
-  int64_t right = 0;
-  for (size_t k = 0; k + kEpipolarGap < features.size(); ++k) {
-    if (!poses.contains(k) || !poses.contains(k + kEpipolarGap)) continue;
-    tried += kStudyKeypoints;
-    const Image<float>& a = features[k].descriptors;
-    const Image<float>& b = features[k + kEpipolarGap].descriptors;
-    const DescriptorIndex index_a(a, view->mask);
-    const DescriptorIndex index_b(b, view->mask);
-    const Rigid3 motion = poses.at(k + kEpipolarGap).Inverse() * poses.at(k);
-    for (const Match& match :
-         MatchDescriptors({a, &index_a}, SampleKeypoints(view->eroded_mask, kStudyKeypoints, k),
-                          {b, &index_b})
-             .matches) {
-      ++kept;
-      right += EpipolarDistance(view->camera, motion, match) <= kEpipolarTolerance ? 1 : 0;
-    }
-  }
+  const EpipolarCount matches = CountOnEpipolar(features, poses, *view, kEpipolarGap);
   Json result;
   result["frames"] = static_cast<int64_t>(features.size());
   if (!ards.empty()) {
     result["real_ard"] = Mean(ards);
     result["real_threshold"] = Mean(withins);
   }
-  result["real_epipolar_precision"] = Share(right, kept);
-  result["real_matches_kept"] = tried > 0 ? Share(kept, tried) : 0.0;
+  result["real_epipolar_precision"] = Share(matches.right, matches.kept);
+  result["real_matches_kept"] = Share(matches.kept, matches.tried);
   return result;
 }
 

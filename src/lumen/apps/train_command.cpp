@@ -1,6 +1,6 @@
-#include <unistd.h>
-
 #include "lumen/apps/app.h"
+#include "lumen/apps/child_program.h"
+#include "lumen/apps/vocabulary_request.h"
 #include "lumen/base/error.h"
 
 namespace lumen {
@@ -11,31 +11,28 @@ namespace {
 
 struct TrainCommand {
   std::string out, init, device;
-  std::vector<std::string> data, settings;
+  std::vector<std::string> data, validate, settings;
+  double sim_share = 0;
   double minutes = 0, call_minutes = 0;
   int steps = 0;
   int seed = -1;
   bool resume = false;
+  bool no_vocabulary = false;
 };
 
-// The training program beside this one: it links Torch, this one does not.
-fs::path FindTrainer() {
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& candidate : {here / "lumen-train", here / "../lib/lumen/lumen-train"}) {
-    if (fs::exists(candidate)) return candidate;
-  }
-  throw InputError("lumen-train is not installed: build Lumen where Torch is found");
-}
-
 std::vector<std::string> MakeArguments(const TrainCommand& command) {
-  std::vector<std::string> arguments = {"lumen-train", StrCat("out=", command.out)};
+  std::vector<std::string> arguments = {StrCat("out=", command.out)};
   const auto add = [&](bool given, const char* name, const auto& value) {
     if (given) arguments.push_back(StrCat(name, "=", value));
   };
-  std::string data;
-  for (const std::string& path : command.data) data += (data.empty() ? "" : ",") + path;
-  add(!data.empty(), "data", data);
+  const auto joined = [](const std::vector<std::string>& paths) {
+    std::string text;
+    for (const std::string& path : paths) text += (text.empty() ? "" : ",") + path;
+    return text;
+  };
+  add(!command.data.empty(), "data", joined(command.data));
+  add(!command.validate.empty(), "validate", joined(command.validate));
+  add(command.sim_share > 0, "sim_share", command.sim_share);
   add(!command.init.empty(), "init", command.init);
   add(!command.device.empty(), "device", command.device);
   add(command.minutes > 0, "minutes", command.minutes);
@@ -47,15 +44,18 @@ std::vector<std::string> MakeArguments(const TrainCommand& command) {
   return arguments;
 }
 
-// Becomes the trainer: signals, progress and exit code are its own.
+// The trainer, then the words for places that go with what it made.
 void RunTrain(const TrainCommand& command) {
-  const fs::path program = FindTrainer();
-  std::vector<std::string> arguments = MakeArguments(command);
-  std::vector<char*> raw;
-  for (std::string& argument : arguments) raw.push_back(argument.data());
-  raw.push_back(nullptr);
-  ::execv(program.c_str(), raw.data());
-  throw InputError(program, "cannot be started");
+  const ChildOutcome outcome = RunOpenly(FindTrainer(), MakeArguments(command));
+  if (outcome.code != 0) throw ExitRequest{outcome.code};
+  const bool finished = outcome.out.find("\"finished\": true") != std::string::npos;
+  if (!finished || command.no_vocabulary) return;
+  VocabularyRequest words;
+  words.model = (fs::path(command.out) / "model.safetensors").string();
+  words.output = fs::path(command.out) / "model.vocabulary.safetensors";
+  if (!command.device.empty()) words.device = command.device;
+  words.inputs.assign(command.data.begin(), command.data.end());
+  WriteVocabulary(words);
 }
 
 }  // namespace
@@ -74,6 +74,12 @@ void AddTrainCommand(Command& app) {
   command.AddFlag("--resume", options->resume, "go on where the folder's checkpoint stands");
   command.Add("--init", options->init, "a model to start from");
   command.Add("--data", options->data, "recordings with poses and depth, instead of the simulator");
+  command.Add("--sim-share", options->sim_share, "share of the simulator's scenes beside the recordings")
+      .Within(0.0, 0.99);
+  command.Add("--validate", options->validate,
+              "recordings to validate on, instead of the last tenth of each that is trained on");
+  command.AddFlag("--no-vocabulary", options->no_vocabulary,
+                  "make no words for place recognition when the training has come to its end");
   command.Add("--device", options->device, "auto, cpu or cuda").OneOf({"auto", "cpu", "cuda"});
   command.Add("--seed", options->seed, "of weights, data and augmentation").NotNegative();
   command.Add("--set", options->settings, "any other option of the training, as name=value");

@@ -1,5 +1,6 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/model_path.h"
+#include "lumen/apps/vocabulary_request.h"
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
@@ -13,17 +14,6 @@ namespace lumen {
 
 namespace {
 
-struct VocabularyCommand {
-  std::vector<std::filesystem::path> inputs;
-  std::filesystem::path output;
-  std::string model;
-  std::string device = "auto";
-  int subjects = 48;
-  int images = 12;  // of each
-  VocabularyOptions options;
-  InputOptions selection;
-};
-
 using ImageDescriptors = std::vector<std::vector<float>>;
 
 void AddDescriptors(const Model& model, const Camera& camera, const Mask& mask, const std::string& device,
@@ -35,7 +25,7 @@ void AddDescriptors(const Model& model, const Camera& camera, const Mask& mask, 
 }
 
 // Subjects of training seeds, all kinds in turn; the benchmark's subjects are never among them.
-ImageDescriptors FromSimulator(const VocabularyCommand& command, const Model& model) {
+ImageDescriptors FromSimulator(const VocabularyRequest& command, const Model& model) {
   ImageDescriptors images;
   ProgressBar progress("vocabulary", command.subjects);
   const auto kinds = static_cast<int>(AnatomyNames().size());
@@ -64,7 +54,7 @@ ImageDescriptors FromSimulator(const VocabularyCommand& command, const Model& mo
   return images;
 }
 
-ImageDescriptors FromInputs(const VocabularyCommand& command, const Model& model) {
+ImageDescriptors FromInputs(const VocabularyRequest& command, const Model& model) {
   ImageDescriptors images;
   for (const auto& input : command.inputs) {
     InputStream stream(OpenInput(input, command.selection), input,
@@ -80,12 +70,16 @@ ImageDescriptors FromInputs(const VocabularyCommand& command, const Model& model
   return images;
 }
 
-void RunVocabulary(const VocabularyCommand& command) {
+}  // namespace
+
+int WriteVocabulary(const VocabularyRequest& command) {
   const auto path = FindModel(command.model);
   if (!path) throw InputError("no model found: give --model FILE");
   const Model model = LoadModel(*path);
-  const ImageDescriptors images =
-      command.inputs.empty() ? FromSimulator(command, model) : FromInputs(command, model);
+  ImageDescriptors images;
+  if (command.subjects > 0) images = FromSimulator(command, model);
+  ImageDescriptors seen = FromInputs(command, model);
+  images.insert(images.end(), std::make_move_iterator(seen.begin()), std::make_move_iterator(seen.end()));
   if (images.empty()) throw InputError("no images to make a vocabulary of");
   Vocabulary vocabulary = Vocabulary::Train(images, model.feature.OutputChannels(1), command.options);
   vocabulary.notes["model_hash"] = model.hash;
@@ -93,23 +87,27 @@ void RunVocabulary(const VocabularyCommand& command) {
   vocabulary.notes["program"] = StrCat("lumen ", Version());
   vocabulary.Save(command.output);
   LogInfo(vocabulary.NumWords(), " words from ", images.size(), " images: ", command.output.string());
+  return vocabulary.NumWords();
 }
-
-}  // namespace
 
 void AddVocabularyCommand(Command& app) {
   Command& command = app.AddCommand(
       "vocabulary", "make the words for place recognition, from videos or from simulated subjects");
-  auto options = std::make_shared<VocabularyCommand>();
+  auto options = std::make_shared<VocabularyRequest>();
   command.Add("INPUT", options->inputs, "any inputs; none: simulated training subjects");
   command.Add("--out", options->output, "the vocabulary's file").Required();
   command.Add("--model", options->model, "weights");
-  command.Add("--subjects", options->subjects, "simulated subjects").Within(1, 10000);
+  auto subjects = std::make_shared<int>(-1);
+  command.Add("--subjects", *subjects, "simulated subjects; 48 where there are no inputs, beside them none")
+      .Within(0, 10000);
   command.Add("--images", options->images, "images of each subject or input").Within(1, 10000);
   command.Add("--seed", options->options.seed, "of the clustering");
   AddDeviceOption(command, options->device);
   AddInputOptions(command, options->selection);
-  command.Do([options] { RunVocabulary(*options); });
+  command.Do([options, subjects] {
+    options->subjects = *subjects >= 0 ? *subjects : options->inputs.empty() ? 48 : 0;
+    WriteVocabulary(*options);
+  });
 }
 
 }  // namespace lumen

@@ -147,41 +147,60 @@ std::string FormatCamera(const Camera& camera) {
                 std::visit([](const auto& model) { return FormatModel(model); }, camera.GetModel()));
 }
 
+Camera MakeColmapCamera(const std::string& model, int64_t width, int64_t height, const std::vector<double>& p,
+                        const std::string& source) {
+  const auto fail = [&](const std::string& what) { throw InputError(StrCat(source, ": ", what)); };
+  const auto expect = [&](size_t count) {
+    if (p.size() != count) fail(StrCat(model, " needs ", count, " parameters"));
+    for (const double value : p) {
+      if (!std::isfinite(value)) fail(StrCat(model, " has a parameter that is not finite"));
+    }
+  };
+  // COLMAP's pixel centres lie at .5, ours at whole numbers.
+  const auto one_focal = [&](size_t count) {
+    expect(count);
+    return PinholeCamera{p[0], p[0], p[1] - 0.5, p[2] - 0.5};
+  };
+  const auto two_focals = [&](size_t count) {
+    expect(count);
+    return PinholeCamera{p[0], p[1], p[2] - 0.5, p[3] - 0.5};
+  };
+  const auto make = [&]() -> Camera::Model {
+    if (model == "SIMPLE_PINHOLE") return one_focal(3);
+    if (model == "PINHOLE") return two_focals(4);
+    if (model == "SIMPLE_RADIAL") return RadTanCamera{one_focal(4), {p[3]}};
+    if (model == "RADIAL") return RadTanCamera{one_focal(5), {p[3], p[4]}};
+    if (model == "OPENCV") return RadTanCamera{two_focals(8), {p[4], p[5], p[6], p[7]}};
+    if (model == "OPENCV_FISHEYE") return KannalaBrandtCamera{two_focals(8), {p[4], p[5], p[6], p[7]}};
+    throw InputError(StrCat(source, ": camera model ", model, " is not supported"));
+  };
+  const Camera::Model made = make();
+  constexpr int64_t kMostPixels = 32768;
+  if (width < 1 || height < 1 || width > kMostPixels || height > kMostPixels)
+    fail(StrCat("a camera of ", width, "x", height, " pixels"));
+  if (!(p[0] > 0) || (model != "SIMPLE_PINHOLE" && !EndsWith(model, "RADIAL") && !(p[1] > 0)))
+    fail(StrCat(model, " has a focal length that is not positive"));
+  return {made, static_cast<int>(width), static_cast<int>(height)};
+}
+
+Camera ParseColmapCameraLine(const std::vector<std::string>& words, const std::string& source) {
+  if (words.size() < 5) throw InputError(StrCat(source, ": is not a camera of a COLMAP model"));
+  const auto width = ParseInteger(words[2]);
+  const auto height = ParseInteger(words[3]);
+  if (!width || !height) throw InputError(StrCat(source, ": the camera's size is not a number of pixels"));
+  std::vector<double> parameters;
+  for (size_t i = 4; i < words.size(); ++i) {
+    const auto number = ParseDouble(words[i]);
+    if (!number) throw InputError(StrCat(source, ": \"", words[i], "\" is not a number"));
+    parameters.push_back(*number);
+  }
+  return MakeColmapCamera(words[1], *width, *height, parameters, source);
+}
+
 Camera ParseColmapCamera(const std::string& text, const std::string& source) {
   for (const std::string& raw : Split(text, '\n')) {
     const std::string line = Trim(raw);
-    if (line.empty() || line[0] == '#') continue;
-    const std::vector<std::string> words = SplitWords(line);
-    std::vector<double> p;
-    for (size_t i = 2; i < words.size(); ++i) {
-      const auto number = ParseDouble(words[i]);
-      if (!number || !std::isfinite(*number))
-        throw InputError(StrCat(source, ": \"", words[i], "\" is not a number"));
-      p.push_back(*number);
-    }
-    const auto expect = [&](size_t count) {
-      if (p.size() != count + 2)
-        throw InputError(StrCat(source, ": ", words[1], " needs ", count, " parameters"));
-    };
-    if (words.size() < 5 || !(p[0] >= 1 && p[1] >= 1)) break;
-    const auto make = [&](const Camera::Model& model) {
-      return Camera(model, static_cast<int>(p[0]), static_cast<int>(p[1]));
-    };
-    const std::string& name = words[1];
-    if (name == "SIMPLE_PINHOLE") return expect(3), make(PinholeCamera{p[2], p[2], p[3] - 0.5, p[4] - 0.5});
-    if (name == "PINHOLE") return expect(4), make(PinholeCamera{p[2], p[3], p[4] - 0.5, p[5] - 0.5});
-    if (name == "SIMPLE_RADIAL")
-      return expect(4), make(RadTanCamera{{p[2], p[2], p[3] - 0.5, p[4] - 0.5}, {p[5]}});
-    if (name == "RADIAL")
-      return expect(5), make(RadTanCamera{{p[2], p[2], p[3] - 0.5, p[4] - 0.5}, {p[5], p[6]}});
-    if (name == "OPENCV") {
-      return expect(8), make(RadTanCamera{{p[2], p[3], p[4] - 0.5, p[5] - 0.5}, {p[6], p[7], p[8], p[9]}});
-    }
-    if (name == "OPENCV_FISHEYE") {
-      return expect(8),
-             make(KannalaBrandtCamera{{p[2], p[3], p[4] - 0.5, p[5] - 0.5}, {p[6], p[7], p[8], p[9]}});
-    }
-    throw InputError(StrCat(source, ": camera model ", name, " is not supported"));
+    if (!line.empty() && line[0] != '#') return ParseColmapCameraLine(SplitWords(line), source);
   }
   throw InputError(StrCat(source, ": holds no camera"));
 }

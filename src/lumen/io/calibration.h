@@ -18,6 +18,10 @@ std::string FormatCamera(const Camera& camera);  // as a [camera] table
 const std::vector<std::string>& CameraKeys();
 
 // COLMAP counts pixel centres from 0.5; ours lie at integers, so its centre is shifted by half a pixel.
+// The first camera of a text; of one line's words ("ID MODEL WIDTH HEIGHT PARAMETERS"); of a model by name.
 Camera ParseColmapCamera(const std::string& text, const std::string& source);
+Camera ParseColmapCameraLine(const std::vector<std::string>& words, const std::string& source);
+Camera MakeColmapCamera(const std::string& model, int64_t width, int64_t height,
+                        const std::vector<double>& parameters, const std::string& source);
 
 }  // namespace lumen

@@ -34,4 +34,10 @@ bool FileListSource::Skip() {
   return true;
 }
 
+std::filesystem::path FileListSource::FrameFile(int64_t index) const {
+  const int64_t at = index - first_;
+  return at >= 0 && at < static_cast<int64_t>(files_.size()) ? files_[static_cast<size_t>(at)]
+                                                             : std::filesystem::path();
+}
+
 }  // namespace lumen

@@ -12,6 +12,7 @@ class FileListSource : public FrameSource {
  public:
   std::optional<RawFrame> Next() override;
   bool Skip() override;
+  std::filesystem::path FrameFile(int64_t index) const override;
 
  protected:
   // The files in order; the first one is frame `first`. Its picture sets the size the others must have.

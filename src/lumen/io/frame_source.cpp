@@ -39,15 +39,17 @@ class SelectedSource : public FrameSource {
   SelectedSource(std::unique_ptr<FrameSource> inner, const InputOptions& options)
       : inner_(std::move(inner)), options_(options) {
     info_ = inner_->Info();
-    if (options.fps > 0) info_.fps = options.fps;
-    if (!options.calibration.empty())
+    if (options.fps > 0) ChangeRate();
+    if (options.camera)
+      info_.camera = options.camera;
+    else if (!options.calibration.empty())
       info_.camera = LoadCalibration(options.calibration);
     else if (options.fov_degrees > 0)
       info_.camera = GuessCamera(options.fov_degrees, info_.width, info_.height);
     if (info_.camera && (info_.camera->Width() != info_.width || info_.camera->Height() != info_.height)) {
-      throw InputError(options.calibration,
-                       StrCat("is for ", info_.camera->Width(), "x", info_.camera->Height(),
-                              " images, these are ", info_.width, "x", info_.height));
+      throw InputError(options.camera ? fs::path(info_.name) : options.calibration,
+                       StrCat(options.camera ? "the camera is for " : "is for ", info_.camera->Width(), "x",
+                              info_.camera->Height(), " images, these are ", info_.width, "x", info_.height));
     }
     if (!options.mask.empty()) info_.mask = LoadMask(options.mask);
     if (info_.mask && (info_.mask->Width() != info_.width || info_.mask->Height() != info_.height)) {
@@ -76,8 +78,19 @@ class SelectedSource : public FrameSource {
   }
 
   std::optional<DepthImage> LoadDepth(int64_t index) const override { return inner_->LoadDepth(index); }
+  std::vector<SparsePoint> LoadPoints(int64_t index) const override { return inner_->LoadPoints(index); }
+  fs::path FrameFile(int64_t index) const override {
+    return options_.swap_red_and_blue ? fs::path() : inner_->FrameFile(index);
+  }
 
  private:
+  // Frames at another rate than the input's own take their true poses with them.
+  void ChangeRate() {
+    if (info_.truth) {
+      for (TimedPose& pose : *info_.truth) pose.time *= info_.fps / options_.fps;
+    }
+    info_.fps = options_.fps;
+  }
   void CountFrames() {
     const int64_t end = options_.end >= 0 ? std::min(options_.end, info_.frame_count) : info_.frame_count;
     info_.frame_count =

@@ -9,6 +9,7 @@
 
 #include "lumen/geometry/camera.h"
 #include "lumen/image/image.h"
+#include "lumen/io/sparse_depth.h"
 #include "lumen/scene/trajectory.h"
 
 namespace lumen {
@@ -28,7 +29,7 @@ struct SourceInfo {
   bool live = false;                // a camera: cannot be read twice
   std::optional<Camera> camera;
   std::optional<Mask> mask;
-  std::optional<Trajectory> truth;  // one pose per frame where known
+  std::optional<Trajectory> truth;  // by time; frames may be missing
 };
 
 class FrameSource {
@@ -40,6 +41,10 @@ class FrameSource {
   virtual bool Skip() { return Next().has_value(); }
   // True depth of a frame, where the input has it.
   virtual std::optional<DepthImage> LoadDepth(int64_t /*index*/) const { return std::nullopt; }
+  // The same at single places, in the frame's pixels.
+  virtual std::vector<SparsePoint> LoadPoints(int64_t /*index*/) const { return {}; }
+  // The picture's own file, where each frame is one.
+  virtual std::filesystem::path FrameFile(int64_t /*index*/) const { return {}; }
 
  protected:
   SourceInfo info_;
@@ -47,6 +52,7 @@ class FrameSource {
 
 struct InputOptions {
   std::filesystem::path calibration;  // sequence.toml, OpenCV YAML, COLMAP cameras.txt
+  std::optional<Camera> camera;       // known otherwise: instead of a calibration
   double fov_degrees = 0;             // horizontal field of view, instead of a calibration; 0 = not given
   std::filesystem::path mask;
   double fps = 0;  // overrides the input's own; 0 = not given

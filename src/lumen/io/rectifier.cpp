@@ -295,4 +295,20 @@ RgbImage Rectifier::Apply(ImageView<const uint8_t> rgb) const {
   return out;
 }
 
+DepthImage ResampleDepth(const DepthImage& depth, const Camera& source, const Camera& target) {
+  DepthImage out(target.Width(), target.Height());
+  for (int y = 0; y < out.Height(); ++y) {
+    for (int x = 0; x < out.Width(); ++x) {
+      const auto ray = target.Unproject({x, y});
+      if (!ray) continue;
+      const auto uv = source.Project(*ray);
+      if (!uv) continue;
+      const auto u = static_cast<int>(std::lround(uv->x()));
+      const auto v = static_cast<int>(std::lround(uv->y()));
+      if (depth.Contains(u, v)) out(x, y) = depth(u, v);
+    }
+  }
+  return out;
+}
+
 }  // namespace lumen

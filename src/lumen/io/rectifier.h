@@ -54,6 +54,9 @@ class Rectifier {
 // resized, where it already is one.
 Camera MakeTargetCamera(const Camera& source, const Mask& content, const RectifierOptions& options);
 
+// Depth along z of one camera as another at the same place shows it (nearest pixel; 0 = unknown).
+DepthImage ResampleDepth(const DepthImage& depth, const Camera& source, const Camera& target);
+
 // The view's α for content that reaches so far off the axis.
 double AlphaForHalfAngle(double degrees);
 

@@ -68,7 +68,9 @@ class SageSource : public FrameSource {
   explicit SageSource(const std::filesystem::path& path)
       : path_(path), file_(OpenFile(path)), color_(file_.Id(), "color", path) {
     color_.CheckShape(4);
-    info_.name = path.stem().string();
+    // Every file of theirs is called alike; the folder says whose it is.
+    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    info_.name = path.stem() == "fusion_data" ? folder.filename().string() : path.stem().string();
     info_.frame_count = static_cast<int64_t>(color_.Shape()[0]);
     info_.height = static_cast<int>(color_.Shape()[1]);
     info_.width = static_cast<int>(color_.Shape()[2]);

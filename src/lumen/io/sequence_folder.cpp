@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "lumen/base/file.h"
+#include "lumen/base/log.h"
 #include "lumen/base/text.h"
 #include "lumen/io/calibration.h"
 #include "lumen/io/file_list_source.h"
@@ -18,6 +19,8 @@ namespace lumen {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr double kMostStored = 65535;
 
 std::string FrameName(int64_t index) {
   char name[32];
@@ -96,7 +99,10 @@ class SequenceFolderSource : public FileListSource {
                               " but the images are ", info_.width, "x", info_.height));
     }
     if (fs::exists(folder / "mask.png")) info_.mask = LoadMask(folder / "mask.png");
-    if (fs::exists(folder / "groundtruth.tum")) info_.truth = LoadTrajectory(folder / "groundtruth.tum");
+    if (fs::exists(folder / "groundtruth.tum")) {
+      info_.truth = LoadTrajectory(folder / "groundtruth.tum", info_.fps);
+    }
+    if (fs::exists(folder / kSparseDepthFile)) points_ = LoadSparseDepth(folder / kSparseDepthFile);
   }
 
   std::optional<DepthImage> LoadDepth(int64_t index) const override {
@@ -109,8 +115,14 @@ class SequenceFolderSource : public FileListSource {
     return depth;
   }
 
+  std::vector<SparsePoint> LoadPoints(int64_t index) const override {
+    const auto found = points_.find(index);
+    return found != points_.end() ? found->second : std::vector<SparsePoint>();
+  }
+
  private:
   fs::path folder_;
+  SparseDepth points_;
   double depth_scale_ = 1;
 };
 
@@ -135,6 +147,16 @@ SequenceInfo LoadSequenceInfo(const fs::path& folder) {
   return info;
 }
 
+double ChooseDepthScale(double largest) {
+  constexpr double kUsual = 1000;
+  constexpr double kLeastSteps = 5000;  // of the largest depth: fewer would be coarse
+  if (!(largest > 0) || (largest * kUsual <= kMostStored && largest * kUsual >= kLeastSteps)) return kUsual;
+  const double fits = kMostStored / largest;
+  // Two digits are enough, and easier to read.
+  const double unit = std::pow(10, std::floor(std::log10(fits)) - 1);
+  return std::floor(fits / unit) * unit;
+}
+
 std::unique_ptr<FrameSource> OpenSequenceFolder(const fs::path& folder) {
   return std::make_unique<SequenceFolderSource>(folder);
 }
@@ -154,7 +176,8 @@ SequenceWriter::SequenceWriter(const fs::path& folder, SequenceInfo info)
 SequenceWriter::~SequenceWriter() {
   if (finished_) return;
   std::error_code ignored;
-  for (const char* name : {"rgb", "depth", "mask.png", "groundtruth.tum", "model.ply", "sequence.toml"}) {
+  for (const char* name :
+       {"rgb", "depth", "mask.png", kSparseDepthFile, "groundtruth.tum", "model.ply", "sequence.toml"}) {
     fs::remove_all(folder_ / name, ignored);
   }
   if (!existed_) fs::remove(folder_, ignored);
@@ -164,23 +187,36 @@ void SequenceWriter::WriteFrame(int64_t index, ImageView<const uint8_t> rgb) {
   SavePng(folder_ / "rgb" / (FrameName(index) + ".png"), rgb);
 }
 
+void SequenceWriter::CopyFrame(int64_t index, const fs::path& file) {
+  const std::string name = FrameName(index) + ToLower(file.extension().string());
+  WriteFileAtomically(folder_ / "rgb" / name, ReadFile(file));
+}
+
 void SequenceWriter::WriteDepth(int64_t index, ImageView<const float> depth) {
   MakeDirectories(folder_ / "depth");
   Image<uint16_t> stored(depth.Width(), depth.Height());
   for (size_t i = 0; i < stored.Size(); ++i) {
     const double value = std::round(depth.Data()[i] * info_.depth_scale);
-    stored.Data()[i] = value >= 1 && value <= 65535 ? static_cast<uint16_t>(value) : 0;
+    stored.Data()[i] = value >= 1 && value <= kMostStored ? static_cast<uint16_t>(value) : 0;
+    known_ += value >= 1 ? 1 : 0;
+    too_deep_ += value > kMostStored ? 1 : 0;
   }
   SavePng(folder_ / "depth" / (FrameName(index) + ".png"), ImageView<const uint16_t>(stored));
 }
 
 void SequenceWriter::WriteMask(ImageView<const uint8_t> mask) { SavePng(folder_ / "mask.png", mask); }
+void SequenceWriter::WritePoints(const SparseDepth& points) {
+  SaveSparseDepth(folder_ / kSparseDepthFile, points);
+}
 void SequenceWriter::WriteTruth(const Trajectory& trajectory) {
   SaveTrajectory(folder_ / "groundtruth.tum", trajectory);
 }
 void SequenceWriter::WriteModel(const TriangleMesh& mesh) { SaveMesh(folder_ / "model.ply", mesh); }
 
 void SequenceWriter::Finish() {
+  if (too_deep_ > 0)
+    LogWarning(too_deep_, " of ", known_, " pixels of depth lie beyond ", kMostStored / info_.depth_scale,
+               ", the most that depth_scale = ", info_.depth_scale, " can store, and are written as unknown");
   std::string text = StrCat("name = ", FormatToml({info_.name}), "\nfps = ", FormatToml({info_.fps}),
                             "\nunits = ", FormatToml({info_.units}),
                             "\ndepth_scale = ", FormatToml({info_.depth_scale}), "\n");

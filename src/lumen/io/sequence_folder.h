@@ -1,5 +1,7 @@
 // Lumen's own sequence folder: what `lumen simulate` and `lumen convert` write and every command reads.
-//   sequence.toml, rgb/000000.png, mask.png, depth/000000.png (16 bit), groundtruth.tum, model.ply
+//   sequence.toml, rgb/000000.png, mask.png, depth/000000.png (16 bit), sparse_depth.csv, groundtruth.tum,
+//   model.ply
+// Depth, points and poses may be missing for any frame: what has none is not graded by, nor learnt from.
 #pragma once
 
 #include <filesystem>
@@ -17,6 +19,9 @@ struct SequenceInfo {
   double depth_scale = 1000;  // depth = stored value / depth_scale
   std::optional<Camera> camera;
 };
+
+// A `depth_scale` that depths of up to `largest` fit into 16 bits with: 1000 where that serves.
+double ChooseDepthScale(double largest);
 
 SequenceInfo LoadSequenceInfo(const std::filesystem::path& folder);
 bool IsSequenceFolder(const std::filesystem::path& path);
@@ -36,7 +41,11 @@ class SequenceWriter {
   SequenceWriter& operator=(const SequenceWriter&) = delete;
 
   void WriteFrame(int64_t index, ImageView<const uint8_t> rgb);
-  void WriteDepth(int64_t index, ImageView<const float> depth);  // beyond 16 bits: 0, unknown
+  // A picture that is a file already, byte for byte.
+  void CopyFrame(int64_t index, const std::filesystem::path& file);
+  // What 16 bits do not hold is written as unknown, and said at the end.
+  void WriteDepth(int64_t index, ImageView<const float> depth);
+  void WritePoints(const SparseDepth& points);
   void WriteMask(ImageView<const uint8_t> mask);
   void WriteTruth(const Trajectory& trajectory);
   void WriteModel(const TriangleMesh& mesh);
@@ -45,7 +54,8 @@ class SequenceWriter {
  private:
   std::filesystem::path folder_;
   SequenceInfo info_;
-  bool existed_;  // the folder itself was there before us
+  bool existed_;                      // the folder itself was there before us
+  int64_t too_deep_ = 0, known_ = 0;  // pixels of depth
   bool finished_ = false;
 };
 

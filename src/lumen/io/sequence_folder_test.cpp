@@ -175,5 +175,15 @@ TEST(SequenceFolder, TheRealSequenceIsRead) {
   EXPECT_TRUE(source->Next());
 }
 
+TEST(SequenceFolder, DepthScaleFitsWhatIsThere) {
+  EXPECT_EQ(ChooseDepthScale(0), 1000);
+  EXPECT_EQ(ChooseDepthScale(60), 1000);
+  for (const double largest : {1e-3, 0.7, 4.0, 66.0, 120.0, 5000.0, 3e6}) {
+    const double scale = ChooseDepthScale(largest);
+    EXPECT_LE(largest * scale, 65535) << largest;
+    EXPECT_GT(largest * scale, 50000) << largest;
+  }
+}
+
 }  // namespace
 }  // namespace lumen

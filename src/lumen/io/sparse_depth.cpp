@@ -1,6 +1,7 @@
 #include "lumen/io/sparse_depth.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -33,6 +34,19 @@ SparseDepth LoadSparseDepth(const std::filesystem::path& path) {
     depth[*frame].push_back({{numbers[1], numbers[2]}, numbers[3], static_cast<int>(numbers[4]), numbers[5]});
   }
   return depth;
+}
+
+void SaveSparseDepth(const std::filesystem::path& path, const SparseDepth& depth) {
+  std::string text = "frame,u,v,depth,track_length,error\n";
+  for (const auto& [frame, points] : depth) {
+    for (const SparsePoint& point : points) {
+      char line[160];
+      std::snprintf(line, sizeof(line), "%lld,%.4f,%.4f,%.9g,%d,%.4g\n", static_cast<long long>(frame),
+                    point.uv.x(), point.uv.y(), point.depth, point.track_length, point.error);
+      text += line;
+    }
+  }
+  WriteFileAtomically(path, text);
 }
 
 }  // namespace lumen

@@ -25,5 +25,7 @@ inline constexpr const char* kSparseDepthFile = "sparse_depth.csv";
 // Four or six columns below a header line. Throws InputError, with the line, on anything else; depths that
 // are not positive are left out.
 SparseDepth LoadSparseDepth(const std::filesystem::path& path);
+// All six columns.
+void SaveSparseDepth(const std::filesystem::path& path, const SparseDepth& depth);
 
 }  // namespace lumen

@@ -36,5 +36,21 @@ TEST(SparseDepth, WhatIsNotALineOfNumbersIsRefusedWithItsLine) {
   }
 }
 
+TEST(SparseDepth, IsReadBackAsItWasWritten) {
+  const TemporaryFolder folder;
+  SparseDepth depth;
+  depth[3] = {{{1.25, -0.5}, 4.5, 7, 0.25}, {{100.0625, 50}, 0.125, 2, 1.5}};
+  depth[12] = {{{0, 0}, 1e-5, 0, 0}};
+  SaveSparseDepth(folder.Path() / "d.csv", depth);
+  const SparseDepth back = LoadSparseDepth(folder.Path() / "d.csv");
+  ASSERT_EQ(back.size(), 2U);
+  ASSERT_EQ(back.at(3).size(), 2U);
+  EXPECT_EQ(back.at(3)[0].uv, depth[3][0].uv);
+  EXPECT_EQ(back.at(3)[0].track_length, 7);
+  EXPECT_EQ(back.at(3)[1].depth, 0.125);
+  EXPECT_EQ(back.at(3)[1].error, 1.5);
+  EXPECT_NEAR(back.at(12)[0].depth, 1e-5, 1e-12);
+}
+
 }  // namespace
 }  // namespace lumen

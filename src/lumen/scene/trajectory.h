@@ -16,4 +16,8 @@ using Trajectory = std::vector<TimedPose>;
 
 double PathLength(const Trajectory& trajectory);
 
+// The pose nearest to that time, no farther than `max_gap` seconds; null where there is none. In order of
+// time.
+const TimedPose* FindPose(const Trajectory& trajectory, double time, double max_gap);
+
 }  // namespace lumen

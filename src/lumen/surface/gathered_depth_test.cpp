@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "lumen/surface/agreed_depth.h"
 #include "lumen/surface/enlarged_depth.h"
 #include "lumen/surface/seen_depth.h"
 #include "lumen/surface/weighted_middle.h"
@@ -159,6 +160,42 @@ TEST(GatheredDepth, StaysAsItIsWithoutPicturesOrOthers) {
     EXPECT_EQ(gathered.depth, alone.depth);
     EXPECT_EQ(gathered.camera, alone.camera);
   });
+}
+
+TEST(AgreedDepth, IsWhatMostMapsSayFromAnywhere) {
+  std::vector<DepthView> views;
+  for (const double x : {-0.4, -0.2, 0.2, 0.4, 0.6}) views.push_back(World::Look({x, 0.1 * x, 0.2 * x}, 80));
+  // One of them is wrong by a third.
+  for (size_t i = 0; i < views[2].depth.Size(); ++i) views[2].depth.Data()[i] *= 1.33F;
+  std::vector<const DepthView*> maps;
+  for (const DepthView& view : views) maps.push_back(&view);
+  const DepthView here = World::Look({0.05, -0.05, 0.3}, 80);
+  const DepthImage agreed = AgreeOnDepth(here.camera, 80, 64, here.world_from_camera, maps);
+  int known = 0, wrong = 0;
+  for (size_t i = 0; i < agreed.Size(); ++i) {
+    if (!(agreed.Data()[i] > 0)) continue;
+    ++known;
+    wrong += std::abs(agreed.Data()[i] / here.depth.Data()[i] - 1) > 0.03F ? 1 : 0;
+  }
+  EXPECT_GT(known, 3000);
+  EXPECT_LT(wrong, known / 100);
+  // Two that contradict two others are no agreement, and two alone are too few.
+  for (size_t i = 0; i < views[1].depth.Size(); ++i) views[1].depth.Data()[i] *= 1.33F;
+  const auto count = [&](std::vector<const DepthView*> asked) {
+    const DepthImage depth = AgreeOnDepth(here.camera, 80, 64, here.world_from_camera, asked);
+    return std::count_if(depth.Data(), depth.Data() + depth.Size(), [](float d) { return d > 0; });
+  };
+  EXPECT_EQ(count({maps[0], maps[4]}), 0);
+  EXPECT_LT(count({maps[0], maps[1], maps[2], maps[4]}), known / 20);
+}
+
+TEST(AgreedDepth, NearestViewsStandCloseAndLookTheSameWay) {
+  std::vector<DepthView> views;
+  for (const double x : {3.0, 0.1, 1.0}) views.push_back(World::Look({x, 0, 0}, 8));
+  views.push_back(views[1]);
+  views.back().world_from_camera =
+      Rigid3(Eigen::Quaterniond(Eigen::AngleAxisd(M_PI, Eigen::Vector3d::UnitY())), {0, 0, 0});
+  EXPECT_EQ(NearestViews(Rigid3(), views, 10, 2), (std::vector<size_t>{1, 2}));
 }
 
 }  // namespace

@@ -34,6 +34,16 @@ Residuals MeasureResiduals(const SurfacePoints& surface, const TriangleTree& mod
   return result;
 }
 
+double MeanDistance(const SurfacePoints& surface, const TriangleTree& model, const Sim3& model_from_surface) {
+  double sum = 0;
+  for (size_t i = 0; i < surface.Size(); ++i) {
+    const auto hit =
+        model.FindNearest(model_from_surface * surface.points[i], std::numeric_limits<float>::max());
+    if (hit) sum += std::sqrt(hit->cost);
+  }
+  return surface.Size() > 0 ? sum / static_cast<double>(surface.Size()) : 0;
+}
+
 std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads) {
   std::vector<double> residuals(placed.vertices.size());
   ParallelChunks(static_cast<int64_t>(residuals.size()), 256, threads, [&](int64_t begin, int64_t end) {

@@ -13,6 +13,9 @@ struct Residuals {
   double mean = 0, median = 0, p95 = 0, matched_share = 0;
 };
 
+// Mean distance of all points to the model, wherever it is nearest and whichever way it faces.
+double MeanDistance(const SurfacePoints& surface, const TriangleTree& model, const Sim3& model_from_surface);
+
 Residuals MeasureResiduals(const SurfacePoints& surface, const TriangleTree& model,
                            const DriftingSimilarity& model_from_surface, double match_distance);
 // Distance of every vertex of a surface that has been placed from the model.

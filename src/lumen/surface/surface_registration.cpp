@@ -252,6 +252,7 @@ void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegi
   result.matched_share = placed.matched_share;
   result.similarity_residual_mean =
       MeasureResiduals(registrar.Fine(), registrar.Tree(), result.model_from_surface, match_distance).mean;
+  result.all_residual_mean = MeanDistance(registrar.Fine(), registrar.Tree(), result.model_from_surface);
 }
 
 // The similarity nearest to the placement, and how far the scale leaves its own.

@@ -44,7 +44,9 @@ struct SurfaceRegistration {
   double least_scale = 0, most_scale = 0;
   double residual_mean = 0, residual_median = 0, residual_p95 = 0;  // of the matched points, at `placement`
   double similarity_residual_mean = 0;  // at `model_from_surface`, the drift left in
-  double matched_share = 0;             // of the surface as far as it is trusted (attribute "confidence")
+  double all_residual_mean =
+      0;                     // the same of all points, matched or not, to whatever is nearest: the paper's
+  double matched_share = 0;  // of the surface as far as it is trusted (attribute "confidence")
   // How far apart its more and its less trusted half would lie, each by itself; none where too little matched
   // or all is trusted alike.
   std::optional<double> discord;

@@ -153,6 +153,9 @@ TEST(SurfaceRegistration, TakesOutTheDriftOfTheScale) {
   EXPECT_LT(result.residual_mean, 0.1);
   EXPECT_GT(result.most_scale / result.least_scale, 1.2);
   EXPECT_GT(result.similarity_residual_mean, 2 * result.residual_mean);
+  // Of all points, whatever is left in it: no smaller than what is picked.
+  EXPECT_GE(result.all_residual_mean, result.residual_mean);
+  EXPECT_LT(result.all_residual_mean, 5);
   SurfaceRegistrationOptions rigid;
   rigid.drift = 0;
   const SurfaceRegistration without = RegisterSurface(bent, Nose().model, guess, rigid, 2);

@@ -1,6 +1,8 @@
 #include "lumen/surface/triangle_tree.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "lumen/surface/mesh_tools.h"
@@ -151,6 +153,68 @@ std::optional<SurfaceHit> TriangleTree::FindNearest(const Vector3d& p, double re
 std::optional<SurfaceHit> TriangleTree::FindLikeliest(const Vector3d& p, const Vector3d& n,
                                                       double normal_cost, double reach) const {
   return Find(p, &n, normal_cost, reach);
+}
+
+namespace {
+
+struct Ray {
+  Vector3d origin, direction, inverse;
+};
+
+// Where the ray enters a box; infinity if it does not, or not before `most`.
+double EnterBox(const Ray& ray, const Eigen::AlignedBox3f& box, double most) {
+  const Vector3d low = (box.min().cast<double>() - ray.origin).cwiseProduct(ray.inverse);
+  const Vector3d high = (box.max().cast<double>() - ray.origin).cwiseProduct(ray.inverse);
+  const double enter = std::max(low.cwiseMin(high).maxCoeff(), 0.0);
+  const double leave = std::min(low.cwiseMax(high).minCoeff(), most);
+  return enter <= leave ? enter : std::numeric_limits<double>::infinity();
+}
+
+// Möller and Trumbore's test; infinity for a miss.
+double MeetTriangle(const Ray& ray, const std::array<Vector3f, 3>& corners) {
+  constexpr double kMiss = std::numeric_limits<double>::infinity();
+  constexpr double kParallel = 1e-14;
+  const Vector3d a = corners[0].cast<double>();
+  const Vector3d ab = corners[1].cast<double>() - a, ac = corners[2].cast<double>() - a;
+  const Vector3d across = ray.direction.cross(ac);
+  const double volume = ab.dot(across);
+  if (std::abs(volume) < kParallel) return kMiss;
+  const Vector3d from = ray.origin - a;
+  const double u = from.dot(across) / volume;
+  const Vector3d turned = from.cross(ab);
+  const double v = ray.direction.dot(turned) / volume;
+  constexpr double kSeam = -1e-9;  // a ray through an edge meets one of its two triangles
+  if (u < kSeam || v < kSeam || 1 - u - v < kSeam) return kMiss;
+  const double distance = ac.dot(turned) / volume;
+  return distance > 0 ? distance : kMiss;
+}
+
+}  // namespace
+
+std::optional<double> TriangleTree::FindFirst(const Vector3d& origin, const Vector3d& direction) const {
+  if (Empty()) return std::nullopt;
+  constexpr double kAlmostNone = 1e-12;
+  Ray ray{origin, direction, Vector3d::Zero()};
+  for (int k = 0; k < 3; ++k)
+    ray.inverse[k] = 1 / (std::abs(direction[k]) > kAlmostNone ? direction[k] : kAlmostNone);
+  double best = std::numeric_limits<double>::infinity();
+  std::array<int, 64> stack;
+  size_t top = 0;
+  stack[top++] = 0;
+  while (top > 0) {
+    const int index = stack[--top];
+    const Node& node = nodes_[static_cast<size_t>(index)];
+    if (!(EnterBox(ray, node.box, best) < best)) continue;
+    for (int i = node.first; i < node.first + node.count; ++i)
+      best = std::min(best, MeetTriangle(ray, corners_[static_cast<size_t>(order_[static_cast<size_t>(i)])]));
+    if (node.count > 0) continue;
+    const double left = EnterBox(ray, nodes_[static_cast<size_t>(index + 1)].box, best);
+    const double right = EnterBox(ray, nodes_[static_cast<size_t>(node.first)].box, best);
+    stack[top++] = left < right ? node.first : index + 1;  // the nearer one is opened first
+    stack[top++] = left < right ? index + 1 : node.first;
+  }
+  if (!std::isfinite(best)) return std::nullopt;
+  return best;
 }
 
 }  // namespace lumen

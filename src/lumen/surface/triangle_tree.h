@@ -1,4 +1,4 @@
-// The nearest place on a triangle mesh: a tree of boxes over its triangles.
+// The nearest place on a triangle mesh, and the first that a ray meets: a tree of boxes over its triangles.
 #pragma once
 
 #include <Eigen/Geometry>
@@ -25,6 +25,8 @@ class TriangleTree {
   // the other way is not taken for the one that was seen (a most likely point, oriented).
   std::optional<SurfaceHit> FindLikeliest(const Eigen::Vector3d& p, const Eigen::Vector3d& n,
                                           double normal_cost, double reach) const;
+  // How far along the ray (a unit direction) the first triangle is hit, from either side.
+  std::optional<double> FindFirst(const Eigen::Vector3d& origin, const Eigen::Vector3d& direction) const;
   const Eigen::AlignedBox3f& Bounds() const { return nodes_[0].box; }
   bool Empty() const { return order_.empty(); }
 

@@ -59,6 +59,35 @@ TEST(TriangleTree, NothingBeyondReachAndNothingInAnEmptyMesh) {
   EXPECT_FALSE(TriangleTree({}).FindNearest({0, 0, 0}, 10));
 }
 
+TEST(TriangleTree, ARayMeetsWhatTestingEveryTriangleFinds) {
+  const TriangleMesh mesh = RandomTriangles(200);
+  const TriangleTree tree(mesh);
+  Random random(3);
+  int met = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Vector3d origin = 1.5 * RandomPoint(random);
+    const Vector3d direction = (i % 10 == 0 ? Vector3d(Vector3d::UnitX()) : RandomPoint(random).normalized());
+    // The plain twin: the plane of every triangle, and barycentric coordinates in it.
+    double best = 1e9;
+    for (const auto& t : mesh.triangles) {
+      const auto at = [&](size_t k) { return mesh.vertices[static_cast<size_t>(t[k])].cast<double>(); };
+      Eigen::Matrix3d system;
+      system << at(1) - at(0), at(2) - at(0), -direction;
+      const Vector3d solved = system.fullPivLu().solve(origin - at(0));
+      if (solved[0] >= 0 && solved[1] >= 0 && solved[0] + solved[1] <= 1 && solved[2] > 0)
+        best = std::min(best, solved[2]);
+    }
+    const auto found = tree.FindFirst(origin, direction);
+    ASSERT_EQ(found.has_value(), best < 1e9) << i;
+    met += found ? 1 : 0;
+    if (found) {
+      EXPECT_NEAR(*found, best, 1e-6);
+    }
+  }
+  EXPECT_GT(met, 15);
+  EXPECT_FALSE(TriangleTree({}).FindFirst({0, 0, 0}, Vector3d::UnitZ()));
+}
+
 // Two sides of a thin wall: the nearer one faces away from what was seen.
 TEST(TriangleTree, PrefersTheSideThatFacesTheSameWay) {
   TriangleMesh wall;

@@ -15,6 +15,19 @@ constexpr double kDepthAgreement =
 
 bool IsContentAt(const Clip& clip, int x, int y) { return clip.mask(2 * x, 2 * y) != 0; }
 
+// Whether a point of this depth that falls onto (u, v) is seen there. Where depth is known at single places
+// only, whatever none of them near by stands before.
+bool IsSeen(const ClipFrame& frame, int u, int v, double depth) {
+  const auto open = [&](float there) { return there > (1 - kDepthAgreement) * depth; };
+  if (!frame.sparse) return frame.depth(u, v) > 0 && open(frame.depth(u, v));
+  for (int y = v - 1; y <= v + 1; ++y) {
+    for (int x = u - 1; x <= u + 1; ++x) {
+      if (frame.depth.Contains(x, y) && frame.depth(x, y) > 0 && !open(frame.depth(x, y))) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 DepthImage HalveDepth(const DepthImage& depth) {
@@ -49,10 +62,11 @@ double ComputeOverlap(const Clip& clip, int source, int target) {
   const ClipFrame& from = clip.frames.at(static_cast<size_t>(source));
   const ClipFrame& to = clip.frames.at(static_cast<size_t>(target));
   const Rigid3 target_from_source = to.world_from_camera.Inverse() * from.world_from_camera;
+  const int stride = from.sparse ? 1 : kOverlapStride;
   int content = 0;
   int seen = 0;
-  for (int y = kOverlapStride / 2; y < from.depth.Height(); y += kOverlapStride) {
-    for (int x = kOverlapStride / 2; x < from.depth.Width(); x += kOverlapStride) {
+  for (int y = stride / 2; y < from.depth.Height(); y += stride) {
+    for (int x = stride / 2; x < from.depth.Width(); x += stride) {
       const double depth = from.depth(x, y);
       if (depth <= 0 || !IsContentAt(clip, x, y)) continue;
       ++content;
@@ -62,7 +76,7 @@ double ComputeOverlap(const Clip& clip, int source, int target) {
       const auto u = static_cast<int>(std::lround(uv->x()));
       const auto v = static_cast<int>(std::lround(uv->y()));
       if (!to.depth.Contains(u, v) || !IsContentAt(clip, u, v)) continue;
-      if (to.depth(u, v) > 0 && to.depth(u, v) > (1 - kDepthAgreement) * clip.camera.Depth(point)) ++seen;
+      if (IsSeen(to, u, v, clip.camera.Depth(point))) ++seen;
     }
   }
   return content > 0 ? static_cast<double>(seen) / content : 0.0;
@@ -97,10 +111,33 @@ std::vector<PairIndex> ListPairs(const Clip& clip, const PairRules& rules) {
     }
     for (int j = 0; j < count; ++j) {
       const float both = std::min(clip.overlap(i, j), clip.overlap(j, i));
-      if (j != i && both >= static_cast<float>(rules.min_overlap)) pairs.push_back({i, j, far_frame});
+      const int64_t number = clip.frames[static_cast<size_t>(i)].number;
+      const bool same = j == i || (number >= 0 && clip.frames[static_cast<size_t>(j)].number == number);
+      if (!same && both >= static_cast<float>(rules.min_overlap)) pairs.push_back({i, j, far_frame});
     }
   }
   return pairs;
+}
+
+MixedClipSource::MixedClipSource(std::shared_ptr<const ClipSource> first,
+                                 std::shared_ptr<const ClipSource> second, double share)
+    : first_(std::move(first)), second_(std::move(second)), share_(share) {
+  LUMEN_CHECK(share >= 0 && share < 1);
+  LUMEN_CHECK(first_->ClipsPerScene() == second_->ClipsPerScene() &&
+              first_->FramesPerClip() == second_->FramesPerClip());
+}
+
+int64_t MixedClipSource::SecondBefore(int64_t scene) const {
+  return static_cast<int64_t>(std::floor(static_cast<double>(scene) * share_ + 1e-9));
+}
+
+std::vector<Clip> MixedClipSource::MakeScene(int64_t scene) const {
+  const int64_t before = SecondBefore(scene);
+  return SecondBefore(scene + 1) > before ? second_->MakeScene(before) : first_->MakeScene(scene - before);
+}
+
+int64_t MixedClipSource::ScenesToSeeAll() const {
+  return static_cast<int64_t>(std::ceil(static_cast<double>(first_->ScenesToSeeAll()) / (1 - share_)));
 }
 
 }  // namespace lumen

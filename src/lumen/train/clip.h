@@ -18,18 +18,24 @@ struct ClipFrame {
   RgbImage image;    // of the networks' input size
   DepthImage depth;  // of their output size, half of it, in the camera's measure; 0 = unknown
   Rigid3 world_from_camera;
+  // What recordings say besides; empty where every known pixel is as good as any other.
+  Image<float> weight = {};  // of each pixel's depth in what is learnt from it
+  Mask exact = {};           // where depth is good enough to say which pixels of two frames belong together
+  bool sparse = false;       // depth is known at single places only
+  int64_t number = -1;       // in the recording; a pair is never of one frame
 };
 
 struct Clip {
   std::string name;
+  std::string subject;   // clips of one subject may show the same place, those of two never do
   UnifiedCamera camera;  // of the depth maps
   Mask mask;             // content, of the pictures' size
   std::vector<ClipFrame> frames;
   Eigen::MatrixXf overlap;  // (i, j): share of frame i's content that frame j sees
 };
 
-// Source and target see the same place, far does not. `far_clip_frame` < 0: this clip has no such frame, the
-// far picture must come from another one.
+// Source and target see the same place, far does not. `far_frame` < 0: this clip has no such frame, the far
+// picture must come from another subject's.
 struct PairIndex {
   int source = 0, target = 0;
   int far_frame = -1;
@@ -48,6 +54,27 @@ class ClipSource {
   virtual int FramesPerClip() const = 0;
   // A pure function of the number; called from many threads at once.
   virtual std::vector<Clip> MakeScene(int64_t scene) const = 0;
+  // After how many scenes everything there is was shown once; 0: there is no end to it.
+  virtual int64_t ScenesToSeeAll() const { return 0; }
+};
+
+// Scenes of two sources in turn, as many of the second as `share` says. Both make clips alike.
+class MixedClipSource : public ClipSource {
+ public:
+  MixedClipSource(std::shared_ptr<const ClipSource> first, std::shared_ptr<const ClipSource> second,
+                  double share);
+
+  int ClipsPerScene() const override { return first_->ClipsPerScene(); }
+  int FramesPerClip() const override { return first_->FramesPerClip(); }
+  std::vector<Clip> MakeScene(int64_t scene) const override;
+  int64_t ScenesToSeeAll() const override;
+
+ private:
+  // Scenes of the second source before this one.
+  int64_t SecondBefore(int64_t scene) const;
+
+  std::shared_ptr<const ClipSource> first_, second_;
+  double share_;
 };
 
 // The mean of each 2×2 block of a depth map; unknown where one of the four is.

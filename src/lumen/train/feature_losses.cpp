@@ -96,7 +96,8 @@ torch::Tensor ResponseBothWays(const torch::Tensor& source, const torch::Tensor&
   return 0.5 * (forth + back);
 }
 
-torch::Tensor HistogramLoss(const FeatureMaps& maps, const LossOptions& options) {
+torch::Tensor HistogramLoss(const FeatureMaps& maps, const torch::Tensor& far_weight,
+                            const LossOptions& options) {
   const auto pixels = maps.source_mask.size(2) * maps.source_mask.size(3);
   const torch::Tensor index =
       torch::randint(pixels, {options.histogram_pixels}, maps.source_mask.options().dtype(torch::kLong));
@@ -106,7 +107,7 @@ torch::Tensor HistogramLoss(const FeatureMaps& maps, const LossOptions& options)
   };
   return TripletHistogramLoss(cdf(maps.source_descriptor, maps.source_mask),
                               cdf(maps.target_descriptor, maps.target_mask),
-                              cdf(maps.far_descriptor, maps.far_mask), options.histogram_margin);
+                              cdf(maps.far_descriptor, maps.far_mask), far_weight, options.histogram_margin);
 }
 
 }  // namespace
@@ -118,7 +119,7 @@ void AddFeatureLosses(const FeatureMaps& maps, const PairBatch& batch, const Los
   losses.Add("response", options.response_weight,
              ResponseBothWays(maps.source_descriptor, maps.target_descriptor, maps.source_mask,
                               maps.target_mask, pairs, options.descriptor_sigma));
-  losses.Add("histogram", options.histogram_weight, HistogramLoss(maps, options));
+  losses.Add("histogram", options.histogram_weight, HistogramLoss(maps, batch.far_weight, options));
   // The feature map is asked the same question on every level of its pyramid, more softly: a map whose
   // true place is the nearest on all of them is one that can be followed downhill.
   const auto channels = maps.source_map.size(1);

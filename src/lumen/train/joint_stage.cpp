@@ -186,6 +186,21 @@ torch::Tensor PlacedPairs(const PairBatch& batch, const PairMaps& maps, const Al
 
 }  // namespace
 
+namespace {
+
+// The adversary judges whole depth maps: of pairs whose truth is known at single places it sees nothing.
+void KeepDense(const torch::Tensor& known, const torch::Tensor& content, JointOutput& output) {
+  constexpr double kDense = 0.3;  // of the content
+  const torch::Tensor share = known.flatten(1).sum(1) / content.flatten(1).sum(1).clamp_min(1);
+  const torch::Tensor dense = share.ge(kDense).nonzero().flatten();
+  if (dense.size(0) == known.size(0)) return;
+  output.picture = output.picture.index_select(0, dense);
+  output.real = output.real.index_select(0, dense);
+  for (torch::Tensor& estimate : output.estimates) estimate = estimate.index_select(0, dense);
+}
+
+}  // namespace
+
 JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discriminator, const PairBatch& batch,
                                const LossOptions& options, const AlignmentOptions& alignment) {
   JointOutput output;
@@ -202,8 +217,9 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
   problem.scale_goal = start.log_scale;
   const AlignmentResult result = AlignPairs(problem, start, alignment);
 
-  const torch::Tensor valid = batch.source_depth.gt(0).to(torch::kFloat) * maps.source_mask;
-  const torch::Tensor target_valid = batch.target_depth.gt(0).to(torch::kFloat) * maps.target_mask;
+  const torch::Tensor known = batch.source_depth.gt(0).to(torch::kFloat) * maps.source_mask;
+  const torch::Tensor valid = known * batch.source_weight;
+  const torch::Tensor target_valid = batch.target_depth.gt(0) * batch.target_weight * maps.target_mask;
   const torch::Tensor final_depth = ComposeDepth(maps.average, maps.bases, result.state);
   const auto depth_loss = [&](const torch::Tensor& depth, const torch::Tensor& truth,
                               const torch::Tensor& where) {
@@ -220,7 +236,7 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
       ScaleInvariantLoss(final_depth.clamp_min(kLeastFinalDepth), batch.source_depth, valid * placed, 1.0));
   losses.Add("span", 0.25 * options.span_weight,
              BasisSpanLoss(maps.average, maps.bases, batch.source_depth, valid));
-  losses.Add("decorrelation", options.decorrelation_weight, DecorrelationLoss(maps.bases, valid));
+  losses.Add("decorrelation", options.decorrelation_weight, DecorrelationLoss(maps.bases, maps.source_mask));
 
   const TrueWarp truth = WarpByTruth(batch);
   losses.Add("flow", options.flow_weight,
@@ -232,10 +248,10 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
     torch::NoGradGuard no_grad;
     output.picture =
         torch::avg_pool2d(TurnImages(batch.source.image, -batch.source.angle, false), 2) * maps.source_mask;
-    output.real = batch.source_depth * valid;
+    output.real = batch.source_depth * known;
   }
   const auto normalised = [&](const torch::Tensor& depth) {
-    const torch::Tensor shown = torch::relu(depth) * valid;
+    const torch::Tensor shown = torch::relu(depth) * known;
     return shown / (shown.flatten(1).amax(1).view({-1, 1, 1, 1}) + 1e-4);
   };
   output.real = normalised(output.real);
@@ -244,7 +260,8 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
        i += std::max<size_t>(1, result.steps.size() / 2))
     output.estimates.push_back(normalised(ComposeDepth(maps.average, maps.bases, result.steps[i])));
   output.estimates.push_back(normalised(final_depth));
-  if (options.adversarial_weight > 0) {
+  KeepDense(known, maps.source_mask, output);
+  if (options.adversarial_weight > 0 && output.picture.size(0) > 0) {
     torch::Tensor sum;
     for (const torch::Tensor& estimate : output.estimates) {
       const torch::Tensor loss = GeneratorLoss(discriminator->forward(output.picture, estimate));

@@ -14,10 +14,11 @@ torch::Tensor SumPerImage(const torch::Tensor& maps) { return maps.flatten(1).su
 
 torch::Tensor ScaleInvariantLoss(const torch::Tensor& predicted, const torch::Tensor& truth,
                                  const torch::Tensor& valid, double share) {
-  const torch::Tensor ratio = valid * (torch::log(predicted + kLeastDepth) - torch::log(truth + kLeastDepth));
+  const torch::Tensor ratio =
+      valid.gt(0) * (torch::log(predicted + kLeastDepth) - torch::log(truth + kLeastDepth));
   const torch::Tensor count = SumPerImage(valid).clamp_min(1);
-  const torch::Tensor mean = SumPerImage(ratio) / count;
-  return (SumPerImage(ratio * ratio) / count - share * mean * mean).mean();
+  const torch::Tensor mean = SumPerImage(valid * ratio) / count;
+  return (SumPerImage(valid * ratio * ratio) / count - share * mean * mean).mean();
 }
 
 torch::Tensor SampleMaps(const torch::Tensor& maps, const torch::Tensor& pixels) {
@@ -107,10 +108,11 @@ torch::Tensor SoftCdf(const torch::Tensor& values, const torch::Tensor& weight, 
 }
 
 torch::Tensor TripletHistogramLoss(const torch::Tensor& source_cdf, const torch::Tensor& target_cdf,
-                                   const torch::Tensor& far_cdf, double margin) {
+                                   const torch::Tensor& far_cdf, const torch::Tensor& weight, double margin) {
   const torch::Tensor near = (source_cdf - target_cdf).square().mean(2);
   const torch::Tensor far = (source_cdf - far_cdf).square().mean(2);
-  return torch::relu(near - far + margin).mean();
+  const torch::Tensor each = torch::relu(near - far + margin).mean(1);
+  return (each * weight).sum() / weight.sum().clamp_min(1);
 }
 
 torch::Tensor FlowLoss(const torch::Tensor& predicted, const torch::Tensor& truth,
@@ -140,16 +142,17 @@ torch::Tensor DecorrelationLoss(const torch::Tensor& bases, const torch::Tensor&
 torch::Tensor BasisSpanLoss(const torch::Tensor& average, const torch::Tensor& bases,
                             const torch::Tensor& truth, const torch::Tensor& valid) {
   constexpr double kRidge = 1e-4;
-  const torch::Tensor mask = valid.flatten(2);  // (B, 1, P)
+  const torch::Tensor weight = valid.flatten(2);  // (B, 1, P)
+  const torch::Tensor root = weight.sqrt();
   const torch::Tensor mean = average.detach().flatten(2).clamp_min(kLeastDepth);
   const torch::Tensor known = truth.flatten(2).clamp_min(kLeastDepth);
-  const torch::Tensor count = mask.sum(2, true).clamp_min(1);
+  const torch::Tensor count = weight.sum(2, true).clamp_min(1);
   // The scale to start from: the mean ratio of logarithms.
-  const torch::Tensor scale = torch::exp((mask * (known.log() - mean.log())).sum(2, true) / count);
+  const torch::Tensor scale = torch::exp((weight * (known.log() - mean.log())).sum(2, true) / count);
   const torch::Tensor wanted = known / scale;
   // Relative errors: everything is divided by the true depth.
-  const torch::Tensor columns = mask * torch::cat({mean, bases.flatten(2)}, 1) / wanted;  // (B, 17, P)
-  const torch::Tensor rest = mask * (1 - mean / wanted);
+  const torch::Tensor columns = root * torch::cat({mean, bases.flatten(2)}, 1) / wanted;  // (B, 17, P)
+  const torch::Tensor rest = root * (1 - mean / wanted);
   const torch::Tensor H = torch::bmm(columns, columns.transpose(1, 2)) / count +
                           kRidge * torch::eye(columns.size(1), columns.options());
   const torch::Tensor b = torch::bmm(columns, rest.transpose(1, 2)) / count;

@@ -8,7 +8,7 @@ namespace lumen {
 
 // Depth up to scale: with r = log D − log D̃ over the valid pixels, mean(r²) − share · mean(r)².
 // share = 1 does not see the scale at all; the paper's formula is share = −1 (docs/decisions.md).
-// predicted, truth, valid: (B, 1, H, W).
+// predicted, truth, valid: (B, 1, H, W); `valid` may weigh pixels, here and in BasisSpanLoss.
 torch::Tensor ScaleInvariantLoss(const torch::Tensor& predicted, const torch::Tensor& truth,
                                  const torch::Tensor& valid, double share);
 
@@ -40,9 +40,10 @@ torch::Tensor PoseDriftLoss(const DriftProblem& problem, int groups);
 // The soft cumulative histogram of each channel over [−1, 1] (supplement): values (B, C, N), weight (B, N)
 // → (B, C, bins).
 torch::Tensor SoftCdf(const torch::Tensor& values, const torch::Tensor& weight, int bins);
-// mean_c max(d(source, target) − d(source, far) + margin, 0), d = mean over bins of the squared difference.
+// mean_c max(d(source, target) − d(source, far) + margin, 0), d = mean over bins of the squared difference;
+// weight: (B).
 torch::Tensor TripletHistogramLoss(const torch::Tensor& source_cdf, const torch::Tensor& target_cdf,
-                                   const torch::Tensor& far_cdf, double margin);
+                                   const torch::Tensor& far_cdf, const torch::Tensor& weight, double margin);
 
 // Squared difference of two flows (B, 2, H, W) over the valid pixels, relative to their mean square (which
 // carries no gradient). Lengths in pixels.

@@ -112,7 +112,9 @@ TEST(TripletHistogramLoss, IsTheHingeByHand) {
   const torch::Tensor target = Map({0, 1, 0.5, 1}, {1, 2, 2});
   const torch::Tensor far_away = Map({1, 1, 0.5, 1}, {1, 2, 2});
   // First channel: 0 − 0.5 + 0.3 < 0 → 0; second: 0 − 0 + 0.3.
-  EXPECT_NEAR(TripletHistogramLoss(source, target, far_away, 0.3).item<double>(), 0.15, 1e-12);
+  EXPECT_NEAR(
+      TripletHistogramLoss(source, target, far_away, torch::ones({1}, torch::kDouble), 0.3).item<double>(),
+      0.15, 1e-12);
 }
 
 TEST(FlowLoss, IsRelativeToTheMotion) {

@@ -145,11 +145,14 @@ ClipStore::ClipStore(const torch::Device& device, int capacity, int frames_per_c
   masks_ = torch::zeros({capacity, 1, height, width}, torch::TensorOptions(torch::kUInt8).device(device));
   depths_ =
       torch::zeros({frames, 1, height / 2, width / 2}, torch::TensorOptions(torch::kFloat).device(device));
+  weights_ = torch::zeros_like(depths_);
+  exact_ = torch::zeros_like(depths_, torch::kUInt8);
 }
 
 void ClipStore::Add(const Clip& clip, const PairRules& rules) {
   LUMEN_CHECK(static_cast<int>(clip.frames.size()) == frames_);
   Slot slot;
+  slot.subject = clip.subject;
   slot.pairs = ListPairs(clip, rules);
   slot.camera = clip.camera;
   const auto place = added_++ % capacity_;
@@ -161,8 +164,18 @@ void ClipStore::Add(const Clip& clip, const PairRules& rules) {
         torch::from_blob(const_cast<uint8_t*>(frame.image.Data()),
                          {frame.image.Height(), frame.image.Width(), 3}, torch::kUInt8);
     images_[place * frames_ + f].copy_(bytes.permute({2, 0, 1}).contiguous());
-    depths_[place * frames_ + f].copy_(torch::from_blob(const_cast<float*>(frame.depth.Data()),
-                                                        {1, frame.depth.Height(), frame.depth.Width()}));
+    const std::vector<int64_t> shape = {1, frame.depth.Height(), frame.depth.Width()};
+    const auto floats = [&](const Image<float>& map) {
+      return torch::from_blob(const_cast<float*>(map.Data()), shape);
+    };
+    const torch::Tensor depth = floats(frame.depth);
+    depths_[place * frames_ + f].copy_(depth);
+    weights_[place * frames_ + f].copy_(frame.weight.Size() > 0 ? floats(frame.weight)
+                                                                : depth.gt(0).to(torch::kFloat));
+    exact_[place * frames_ + f].copy_(
+        frame.exact.Size() > 0
+            ? torch::from_blob(const_cast<uint8_t*>(frame.exact.Data()), shape, torch::kUInt8).gt(0)
+            : depth.gt(0));
   }
   masks_[place].copy_(torch::from_blob(const_cast<uint8_t*>(clip.mask.Data()),
                                        {1, clip.mask.Height(), clip.mask.Width()}, torch::kUInt8));
@@ -177,11 +190,20 @@ bool ClipStore::HasPairs() const {
   return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return !slot.pairs.empty(); });
 }
 
+std::optional<int64_t> ClipStore::DrawOtherSubject(const std::string& subject, Random& random) const {
+  constexpr int kTries = 8;
+  for (int i = 0; i < kTries; ++i) {
+    const int64_t other = SlotByAge(random.UniformInt(0, Size() - 1));
+    if (slots_[static_cast<size_t>(other)].subject != subject) return other;
+  }
+  return std::nullopt;
+}
+
 PairBatch ClipStore::Draw(int batch, const AugmentationOptions& options, Random random) const {
   LUMEN_CHECK(HasPairs());
   torch::NoGradGuard no_grad;
   std::vector<int64_t> source, target, far_frame, clip, far_clip;
-  std::vector<float> camera, rotation, translation, scale;
+  std::vector<float> camera, rotation, translation, scale, far_known;
   for (int b = 0; b < batch; ++b) {
     int64_t c = 0;
     do {
@@ -193,11 +215,15 @@ PairBatch ClipStore::Draw(int batch, const AugmentationOptions& options, Random 
     clip.push_back(c);
     source.push_back(c * frames_ + pair.source);
     target.push_back(c * frames_ + pair.target);
-    // Half of the far pictures come from elsewhere in the same scene, half from another.
-    const bool same = pair.far_frame >= 0 && random.Chance(0.5);
-    const int64_t other = same ? c : SlotByAge(random.UniformInt(0, Size() - 1));
-    far_clip.push_back(other);
-    far_frame.push_back(other * frames_ + (same ? pair.far_frame : random.UniformInt(0, frames_ - 1)));
+    // Half of the far pictures come from where the same clip looks elsewhere, half from another subject;
+    // where neither is to be had the pair's far picture teaches nothing.
+    const bool wants_same = pair.far_frame >= 0 && random.Chance(0.5);
+    const std::optional<int64_t> other = wants_same ? std::nullopt : DrawOtherSubject(slot.subject, random);
+    const bool same = !other && pair.far_frame >= 0;
+    far_known.push_back(other || same ? 1.0F : 0.0F);
+    far_clip.push_back(other.value_or(c));
+    far_frame.push_back(other.value_or(c) * frames_ +
+                        (same ? pair.far_frame : random.UniformInt(0, frames_ - 1)));
     const float unit = slot.median[static_cast<size_t>(pair.source)];
     const Rigid3 motion = slot.world_from_camera[static_cast<size_t>(pair.target)].Inverse() *
                           slot.world_from_camera[static_cast<size_t>(pair.source)];
@@ -225,6 +251,10 @@ PairBatch ClipStore::Draw(int batch, const AugmentationOptions& options, Random 
   result.target_scale = units.select(1, 1) / units.select(1, 0);
   result.source_depth = depths_.index_select(0, indices(source)) / unit;
   result.target_depth = depths_.index_select(0, indices(target)) / unit;
+  result.source_weight = weights_.index_select(0, indices(source));
+  result.target_weight = weights_.index_select(0, indices(target));
+  result.source_exact = exact_.index_select(0, indices(source)).to(torch::kFloat);
+  result.far_weight = to_device(far_known, {batch});
 
   const auto pictures = [&](const std::vector<int64_t>& which) {
     return images_.index_select(0, indices(which)).to(torch::kFloat).div(255.0);
@@ -276,11 +306,16 @@ TrueWarp WarpByTruth(const PairBatch& batch) {
       (y.round().clamp(0, static_cast<double>(height - 1)) * static_cast<double>(width) +
        x.round().clamp(0, static_cast<double>(width - 1)))
           .to(torch::kLong);
-  const torch::Tensor there = (batch.target_depth * batch.target_mask).flatten(1).gather(1, nearest);
+  const torch::Tensor known = batch.target_depth * batch.target_mask;
+  const torch::Tensor at_pixel = known.flatten(1).gather(1, nearest);
+  // Where the target knows depth at single places only, one beside the pixel serves.
+  const torch::Tensor beside =
+      (torch::max_pool2d(known, 3, 1, 1) * batch.target_mask).flatten(1).gather(1, nearest);
+  const torch::Tensor there = torch::where(at_pixel.gt(0), at_pixel, beside);
   const torch::Tensor z = DepthOfPoints(batch.camera, points);
-  const torch::Tensor visible = inside * FrontOfPoints(batch.camera, points).gt(kNearest) *
-                                there.gt(kHidden * z) * there.lt(kBeyond * z) *
-                                (batch.source_depth * batch.source_mask).flatten(1).gt(0);
+  const torch::Tensor visible =
+      inside * FrontOfPoints(batch.camera, points).gt(kNearest) * there.gt(kHidden * z) *
+      there.lt(kBeyond * z) * (batch.source_depth * batch.source_mask * batch.source_exact).flatten(1).gt(0);
   return {pixels.view({-1, height, width, 2}), visible.to(torch::kFloat).view({-1, 1, height, width}),
           points};
 }

@@ -4,6 +4,8 @@
 
 #include <torch/torch.h>
 
+#include <optional>
+
 #include "lumen/base/config.h"
 #include "lumen/base/random.h"
 #include "lumen/train/clip.h"
@@ -27,9 +29,13 @@ struct PairBatch {
   ViewBatch source, target, far_view;
   torch::Tensor camera;                      // (B, 5): fx, fy, cx, cy, alpha of the maps
   torch::Tensor source_depth, target_depth;  // (B, 1, H/2, W/2), the source's median is 1; 0 = unknown
-  torch::Tensor source_mask, target_mask;    // (B, 1, H/2, W/2), unrotated content
-  torch::Tensor rotation, translation;       // target_from_source: (B, 3, 3), (B, 3)
-  torch::Tensor target_scale;                // (B): what the target's depth is divided by to have median 1
+  torch::Tensor source_weight,
+      target_weight;           // (B, 1, H/2, W/2): what each pixel's depth counts, where known
+  torch::Tensor source_exact;  // (B, 1, H/2, W/2): 1 where depth may say which pixels belong together
+  torch::Tensor source_mask, target_mask;  // (B, 1, H/2, W/2), unrotated content
+  torch::Tensor rotation, translation;     // target_from_source: (B, 3, 3), (B, 3)
+  torch::Tensor target_scale;              // (B): what the target's depth is divided by to have median 1
+  torch::Tensor far_weight;                // (B): 1 where the far view is known to show another place
   int64_t Size() const { return camera.size(0); }
 };
 
@@ -56,19 +62,22 @@ class ClipStore {
 
  private:
   struct Slot {
+    std::string subject;
     std::vector<PairIndex> pairs;
     std::vector<Rigid3> world_from_camera;
     std::vector<float> median;
     UnifiedCamera camera;
   };
 
+  // A slot of another subject than this one's; none where a few draws find none.
+  std::optional<int64_t> DrawOtherSubject(const std::string& subject, Random& random) const;
   // The slot of the clip that is the k-th oldest.
   int64_t SlotByAge(int64_t k) const { return (added_ - Size() + k) % capacity_; }
 
   torch::Device device_;
   int capacity_, frames_;
   int64_t added_ = 0;
-  torch::Tensor images_, masks_, depths_;
+  torch::Tensor images_, masks_, depths_, weights_, exact_;
   std::vector<Slot> slots_;
 };
 

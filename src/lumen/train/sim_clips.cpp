@@ -197,7 +197,8 @@ std::vector<Clip> SimClipSource::MakeScene(int64_t scene) const {
     const Camera camera = DrawCamera(own.Split("camera"), options_.width, options_.height);
     const Renderer renderer(anatomy, camera, DrawLook(kind, camera, own.Split("look"), options_.wildness));
     Clip clip;
-    clip.name = StrCat(AnatomyName(kind), "-", anatomy_seed, ".", c);
+    clip.subject = StrCat(AnatomyName(kind), "-", anatomy_seed);
+    clip.name = StrCat(clip.subject, ".", c);
     clip.camera = renderer.View().AsUnified()->Scaled(0.5, 0.5);
     clip.mask = renderer.ContentMask();
     for (int p = 0; p < options_.places; ++p) {

@@ -8,10 +8,12 @@ namespace lumen {
 
 namespace {
 
-// The truth as the turned picture shows it, and where it is known.
-std::pair<torch::Tensor, torch::Tensor> TurnedTruth(const torch::Tensor& depth, const ViewBatch& view) {
-  const torch::Tensor turned = TurnImages(depth, view.angle, true);
-  return {turned, turned.gt(0).to(torch::kFloat) * HalveMask(view.mask)};
+// The truth as the turned picture shows it, and what each pixel of it counts.
+std::pair<torch::Tensor, torch::Tensor> TurnedTruth(const torch::Tensor& depth, const torch::Tensor& weight,
+                                                    const ViewBatch& view) {
+  const std::vector<torch::Tensor> turned =
+      TurnImages(torch::cat({depth, weight}, 1), view.angle, true).chunk(2, 1);
+  return {turned[0], turned[0].gt(0) * turned[1] * HalveMask(view.mask)};
 }
 
 }  // namespace
@@ -120,9 +122,10 @@ std::vector<torch::Tensor> RunDepthNetwork(PriorNetworks& networks, const PairBa
 
 LossTerms ComputeSeparateLosses(PriorNetworks& networks, const PairBatch& batch, const LossOptions& options) {
   LossTerms losses;
-  const auto [source_truth, source_valid] = TurnedTruth(batch.source_depth, batch.source);
-  const auto [target_truth, target_valid] =
-      TurnedTruth(batch.target_depth / batch.target_scale.view({-1, 1, 1, 1}), batch.target);
+  const auto [source_truth, source_valid] =
+      TurnedTruth(batch.source_depth, batch.source_weight, batch.source);
+  const auto [target_truth, target_valid] = TurnedTruth(
+      batch.target_depth / batch.target_scale.view({-1, 1, 1, 1}), batch.target_weight, batch.target);
   const torch::Tensor truth = torch::cat({source_truth, target_truth});
   const torch::Tensor valid = torch::cat({source_valid, target_valid});
   const std::vector<torch::Tensor> depth = RunDepthNetwork(networks, batch);

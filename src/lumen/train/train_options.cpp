@@ -5,9 +5,21 @@
 
 namespace lumen {
 
+void RecordedOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("reach", reach,
+                {.min = 1, .max = 100000, .unit = "frames", .help = "between a place and its views, up to"});
+  visitor.Field(
+      "point_share", point_share,
+      {.min = 0, .max = 1, .help = "of a frame's depth by its points, where it has dense depth too"});
+}
+
 void TrainOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("out", out, {.help = "folder for checkpoints, curves and the model"});
   visitor.Field("data", data, {.help = "recordings with truth, separated by commas; none: the simulator"});
+  visitor.Field("validate", validate,
+                {.help = "recordings to validate on; none: the last tenth of each that is trained on"});
+  visitor.Field("sim_share", sim_share,
+                {.min = 0, .max = 0.99, .help = "share of scenes from the simulator beside the recordings"});
   visitor.Field("init", init, {.help = "a model to start from; none: random weights"});
   visitor.Field("resume", resume, {.help = "go on where the folder's checkpoint stands"});
   visitor.Field("device", device, {.help = "where to train", .choices = {"auto", "cpu", "cuda"}});
@@ -42,7 +54,7 @@ void TrainOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("ring", ring, {.min = 1, .help = "clips kept on the device"});
   visitor.Field("first_scenes", first_scenes, {.min = 1, .help = "scenes made before the first step"});
   visitor.Field("scenes_per_step", scenes_per_step,
-                {.min = 0, .help = "new scenes per step, where steps are given"});
+                {.min = -1, .help = "new scenes per step, where steps are given; -1: one in five steps"});
   visitor.Field("log_every", log_every, {.min = 1, .unit = "steps", .help = "between lines of the curves"});
   visitor.Field("validate_minutes", validate_minutes,
                 {.min = 0, .unit = "min", .help = "between validations"});
@@ -52,6 +64,7 @@ void TrainOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("validation_scenes", validation_scenes, {.min = 0, .help = "scenes kept for validation"});
   visitor.Field("validation_pairs", validation_pairs, {.min = 1, .help = "pairs per validation"});
   visitor.Field("tiny", tiny, {.help = "networks a few channels wide: to try out and to test"});
+  visitor.Group("recorded", recorded);
   visitor.Group("augmentation", augmentation);
   visitor.Group("sim", sim);
   visitor.Group("losses", losses);
@@ -63,6 +76,8 @@ void TrainOptions::Check() const {
   if (steps <= 0 && minutes <= 0) throw InputError("say how long: steps=N or minutes=M");
   if (steps <= 0 && scenes_per_step > 0)
     throw InputError("scenes_per_step needs steps=N: with minutes alone clips are taken as they come");
+  if (data.empty() && (sim_share > 0 || !validate.empty()))
+    throw InputError("sim_share and validate go with data: without recordings everything is simulated");
   if (!resume && HasCheckpoint(out))
     throw InputError(out, "holds a checkpoint already: resume it (--resume) or choose another folder");
 }

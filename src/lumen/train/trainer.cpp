@@ -32,18 +32,38 @@ torch::Device ChooseDevice(const std::string& name) {
                                                        : torch::Device(torch::kCUDA);
 }
 
+std::vector<fs::path> SplitPaths(const std::string& text) {
+  std::vector<fs::path> paths;
+  for (const std::string& part : Split(text, ',')) {
+    if (!part.empty()) paths.emplace_back(part);
+  }
+  return paths;
+}
+
+std::shared_ptr<const ClipSource> MakeRecordedSource(const TrainOptions& options, bool for_validation) {
+  using Part = RecordedClipOptions::Part;
+  RecordedClipOptions recorded;
+  recorded.clips = options.sim.clips_per_scene;
+  recorded.places = options.sim.places;
+  recorded.views = options.sim.views;
+  recorded.width = options.sim.width;
+  recorded.height = options.sim.height;
+  recorded.reach = options.recorded.reach;
+  recorded.point_share = options.recorded.point_share;
+  recorded.seed = options.seed;
+  // Where others are validated on, nothing of these is held back.
+  const bool others = !options.validate.empty();
+  recorded.part = others ? Part::kWhole : for_validation ? Part::kHeldOut : Part::kRest;
+  return std::make_shared<RecordedClipSource>(
+      SplitPaths(for_validation && others ? options.validate : options.data), recorded);
+}
+
 std::shared_ptr<const ClipSource> MakeSource(const TrainOptions& options, bool for_validation) {
   if (!options.data.empty()) {
-    std::vector<fs::path> recordings;
-    for (const std::string& part : Split(options.data, ',')) {
-      if (!part.empty()) recordings.emplace_back(part);
-    }
-    RecordedClipOptions recorded;
-    recorded.places = options.sim.places;
-    recorded.views = options.sim.views;
-    recorded.seed = options.seed;
-    recorded.held_out = for_validation;
-    return std::make_shared<RecordedClipSource>(recordings, recorded);
+    auto recorded = MakeRecordedSource(options, for_validation);
+    if (for_validation || options.sim_share <= 0) return recorded;
+    return std::make_shared<MixedClipSource>(recorded, std::make_shared<SimClipSource>(options.sim),
+                                             options.sim_share);
   }
   SimClipOptions sim = options.sim;
   if (for_validation) {
@@ -128,6 +148,11 @@ class Training {
     const int per_scene = source_->ClipsPerScene();
     return std::max(1, options_.ring / per_scene) * per_scene;
   }
+  // Of recordings everything is seen, however few the steps are.
+  int64_t FirstScenes() const {
+    const int64_t whole_ring = RingSize() / source_->ClipsPerScene();
+    return std::max<int64_t>(options_.first_scenes, std::min(source_->ScenesToSeeAll(), whole_ring));
+  }
   int Threads() const { return options_.threads > 0 ? options_.threads : std::max(1, AvailableCores() - 2); }
 
   double Share() const {
@@ -181,12 +206,12 @@ void Training::TakeScene() {
 // A resumed training sees the same ring: its last scenes are made again.
 void Training::FillRing() {
   const int64_t whole_ring = RingSize() / source_->ClipsPerScene();
-  int64_t wanted = std::max<int64_t>(progress_.scenes, options_.first_scenes);
+  int64_t wanted = std::max<int64_t>(progress_.scenes, FirstScenes());
   int64_t first = std::max<int64_t>(0, wanted - whole_ring);
   if (options_.steps <= 0 && progress_.scenes > 0) {
     // By the clock no run equals another anyway: fresh scenes are worth more than the old ones.
     first = progress_.scenes;
-    wanted = first + options_.first_scenes;
+    wanted = first + FirstScenes();
   }
   stream_ = std::make_unique<ClipStream>(source_, first, Threads(), 2 * Threads() + 2);
   ProgressBar bar("first clips", wanted - first);
@@ -214,8 +239,8 @@ void Training::FillValidation() {
 
 void Training::TakeNewScenes() {
   if (options_.steps > 0) {
-    const auto wanted = options_.first_scenes +
-                        static_cast<int64_t>(static_cast<double>(progress_.step) * options_.scenes_per_step);
+    const auto wanted =
+        FirstScenes() + static_cast<int64_t>(static_cast<double>(progress_.step) * options_.ScenesPerStep());
     while (progress_.scenes < wanted) TakeScene();
   } else {
     // Two at most, so that the steps go on however fast clips come.
@@ -250,7 +275,7 @@ void Training::StepJoint(double rate, double in_stage) {
   JointOutput output = ComputeJointLosses(networks_, discriminator_, batch, losses, options_.alignment);
   output.losses.Total().backward();
   optimizer_.Step(rate, options_.clip_norm);
-  if (options_.losses.adversarial_weight > 0) {
+  if (options_.losses.adversarial_weight > 0 && output.picture.size(0) > 0) {
     adversary_.ZeroGradient();  // of what the networks' own loss left there as well
     const torch::Tensor loss = ComputeDiscriminatorLoss(discriminator_, output);
     loss.backward();
