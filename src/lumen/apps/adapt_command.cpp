@@ -38,7 +38,8 @@ bool UsesGpu(const AdaptOptions& options) {
   return torch != nullptr && torch->HaveCuda();
 }
 
-// Gentle steps from where the model is, in the way its training ended; small ones where there is no GPU.
+// Gentle steps from where the model is, in the way its training ended; without a GPU small ones, each network
+// by itself.
 std::vector<std::string> TrainingArguments(const AdaptOptions& options, const fs::path& model,
                                            const std::vector<Lessons>& lessons, const fs::path& training) {
   constexpr double kGpuMinutes = 4, kCpuMinutes = 30;
@@ -54,11 +55,12 @@ std::vector<std::string> TrainingArguments(const AdaptOptions& options, const fs
                          : gpu               ? kGpuMinutes
                                              : kCpuMinutes),
       StrCat("sim_share=", options.sim_share),
-      "first_stage=0",
+      "rate=2e-4",
       "joint_rate=2e-4",
+      StrCat("first_stage=", gpu ? 0 : 1),
   };
   if (!gpu)
-    arguments.insert(arguments.end(), {"batch=8", "joint_batch=6", "ring=200", "first_scenes=12",
+    arguments.insert(arguments.end(), {"batch=4", "ring=200", "first_scenes=12", "warm_up=10",
                                        "validation_scenes=4", "validation_pairs=16", "validate_minutes=10"});
   arguments.insert(arguments.end(), options.settings.begin(), options.settings.end());
   return arguments;

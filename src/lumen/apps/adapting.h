@@ -20,7 +20,7 @@ struct AdaptOptions {
   double minutes = 0;                 // of training; 0: by the device
   double held_back = 0.25;            // of each video, its last part
   double sim_share = 0.5;             // of simulated scenes beside, so that nothing is forgotten
-  double blend = 0.5;                 // how far the weights go from the old model's to the trained one's
+  double blend = 0.4;                 // how far the weights go from the old model's to the trained one's
   std::vector<std::string> settings;  // of the training
   AppConfig config;
 };

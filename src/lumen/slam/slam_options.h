@@ -1,5 +1,5 @@
-// Everything that can be set about SLAM. The defaults are the paper's; where they differ, docs/decisions.md
-// says why.
+// Everything that can be set about SLAM. Which defaults are not the paper's, and why, is a table in
+// docs/decisions.md.
 #pragma once
 
 #include "lumen/factors/geometric_consistency_factor.h"

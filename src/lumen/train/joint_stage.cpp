@@ -256,9 +256,8 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
   };
   output.real = normalised(output.real);
   output.estimates.push_back(normalised(maps.average));
-  for (size_t i = result.steps.size() / 2; i < result.steps.size();
-       i += std::max<size_t>(1, result.steps.size() / 2))
-    output.estimates.push_back(normalised(ComposeDepth(maps.average, maps.bases, result.steps[i])));
+  const AlignmentState& halfway = result.steps[result.steps.size() / 2];
+  output.estimates.push_back(normalised(ComposeDepth(maps.average, maps.bases, halfway)));
   output.estimates.push_back(normalised(final_depth));
   KeepDense(known, maps.source_mask, output);
   if (options.adversarial_weight > 0 && output.picture.size(0) > 0) {
