@@ -251,6 +251,18 @@ TEST_F(StudyCli, FoldsOfThePaperAsAnExampleAndFaultsInFolds) {
   fault("[a]\nmodel = \"m\"\n", "has no test");
   fault("[a]\nmodel = \"m\"\ntests = [\"one\"]\n", "unknown key");
   fault("", "holds no folds");
+  const auto training_fault = [&](const std::string& text, const std::string& message) {
+    std::ofstream(folder_.Path() / "folds.toml") << text;
+    ExpectFault(StrCat("study cross-subject ", Path("folds.toml"), " --train --steps 1 --out ", Path("s")),
+                message);
+    EXPECT_FALSE(fs::exists(folder_.Path() / "s" / "folds"));
+  };
+  training_fault("[a]\ntest = [\"one\"]\n", "nothing to train on");
+  training_fault("[a]\ntrain = [\"one\"]\n", "has no test");
+  training_fault("[a]\ntest = [\"one\", \"two\"]\ntrain = [\"three\", \"two\"]\n",
+                 "fold \"a\" trains on two, which it is tested on");
+  // The same folder by another name.
+  training_fault("[a]\ntest = [\"one\"]\ntrain = [\"./two/../one\"]\n", "which it is tested on");
 }
 
 TEST_F(StudyCli, CrossSubjectPoolsItsFolds) {

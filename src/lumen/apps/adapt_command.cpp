@@ -6,6 +6,7 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/child_program.h"
 #include "lumen/apps/model_path.h"
+#include "lumen/apps/training.h"
 #include "lumen/apps/vocabulary_request.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -40,30 +41,31 @@ bool UsesGpu(const AdaptOptions& options) {
 
 // Gentle steps from where the model is, in the way its training ended; without a GPU small ones, each network
 // by itself.
-std::vector<std::string> TrainingArguments(const AdaptOptions& options, const fs::path& model,
-                                           const std::vector<Lessons>& lessons, const fs::path& training) {
+TrainingRequest MakeTraining(const AdaptOptions& options, const fs::path& model,
+                             const std::vector<Lessons>& lessons, const fs::path& out) {
   constexpr double kGpuMinutes = 4, kCpuMinutes = 30;
   const bool gpu = UsesGpu(options);
-  std::string data;
-  for (const Lessons& part : lessons) data += (data.empty() ? "" : ",") + part.lessons.string();
-  std::vector<std::string> arguments = {
-      StrCat("out=", training.string()),
-      StrCat("data=", data),
-      StrCat("init=", model.string()),
-      StrCat("device=", options.device),
-      StrCat("minutes=", options.minutes > 0 ? options.minutes
-                         : gpu               ? kGpuMinutes
-                                             : kCpuMinutes),
-      StrCat("sim_share=", options.sim_share),
-      "rate=2e-4",
-      "joint_rate=2e-4",
-      StrCat("first_stage=", gpu ? 0 : 1),
+  const double usual = gpu ? kGpuMinutes : kCpuMinutes;
+  TrainingRequest request;
+  request.out = out;
+  for (const Lessons& part : lessons) request.data.push_back(part.lessons);
+  request.device = options.device;
+  request.words = false;
+  request.arguments = {StrCat("init=", model.string()),
+                       StrCat("minutes=", options.minutes > 0 ? options.minutes : usual),
+                       StrCat("sim_share=", options.sim_share),
+                       "rate=2e-4",
+                       "joint_rate=2e-4",
+                       StrCat("first_stage=", gpu ? 0 : 1)};
+  const auto add = [&](const std::vector<std::string>& more) {
+    request.arguments.insert(request.arguments.end(), more.begin(), more.end());
   };
   if (!gpu)
-    arguments.insert(arguments.end(), {"batch=4", "ring=200", "first_scenes=12", "warm_up=10",
-                                       "validation_scenes=4", "validation_pairs=16", "validate_minutes=10"});
-  arguments.insert(arguments.end(), options.settings.begin(), options.settings.end());
-  return arguments;
+    add({"batch=4", "ring=200", "first_scenes=12", "warm_up=10", "validation_scenes=4", "validation_pairs=16",
+         "validate_minutes=10"});
+  if (fs::exists(out / "checkpoint.json")) add({"resume=true"});
+  add(options.settings);
+  return request;
 }
 
 fs::path TrainOn(const AdaptOptions& options, const fs::path& model, const std::vector<Lessons>& lessons) {
@@ -71,15 +73,11 @@ fs::path TrainOn(const AdaptOptions& options, const fs::path& model, const std::
   const fs::path made = training / "adapted.safetensors";
   const fs::path finished = training / "finished";
   if (fs::exists(finished)) return made;
-  std::vector<std::string> arguments = TrainingArguments(options, model, lessons, training);
-  if (fs::exists(training / "checkpoint.json")) arguments.emplace_back("resume=true");
-  const ChildOutcome outcome = RunOpenly(FindTrainer(), arguments);
-  if (outcome.code != 0) throw ExitRequest{outcome.code};
-  if (outcome.out.find("\"finished\": true") == std::string::npos) stop_requested = true;
+  if (!RunTraining(MakeTraining(options, model, lessons, training))) stop_requested = true;
   EndIfStopped(options);
   Model start = LoadModel(model);
   TellLens(start);  // as training does
-  SaveModel(made, BlendModels(start, LoadModel(training / "model.safetensors"), options.blend));
+  SaveModel(made, BlendModels(start, LoadModel(TrainedModel(training)), options.blend));
   VocabularyRequest words;
   words.model = made.string();
   words.output = training / "adapted.vocabulary.safetensors";

@@ -110,8 +110,10 @@ std::vector<NamedSequence> ResolveSequences(const StudyRunOptions& options) {
 }
 
 void ReportStudy(Study study, const StudyRunOptions& options, const std::string& figures_of) {
-  const auto model = FindModel(options.model);
-  study.record["model"] = model ? model->filename().string() : "none";
+  if (study.record.Find("model") == nullptr) {
+    const auto model = FindModel(options.model);
+    study.record["model"] = model ? model->filename().string() : "none";
+  }
   study.record["settings"] = options.settings.empty() ? "defaults" : JoinWords(options.settings);
   study.record["sequences"] = static_cast<int64_t>(study.sequences.size());
   WriteStudy(study, options.study.out, CollectFigures(study, figures_of, options.study.out));

@@ -1,6 +1,5 @@
 #include "lumen/apps/app.h"
-#include "lumen/apps/child_program.h"
-#include "lumen/apps/vocabulary_request.h"
+#include "lumen/apps/training.h"
 #include "lumen/base/error.h"
 
 namespace lumen {
@@ -10,7 +9,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct TrainCommand {
-  std::string out, init, device;
+  std::string out, init, device = "auto";
   std::vector<std::string> data, validate, settings;
   double sim_share = 0;
   double minutes = 0, call_minutes = 0;
@@ -20,42 +19,28 @@ struct TrainCommand {
   bool no_vocabulary = false;
 };
 
-std::vector<std::string> MakeArguments(const TrainCommand& command) {
-  std::vector<std::string> arguments = {StrCat("out=", command.out)};
+// The trainer, then the words for places that go with what it made.
+void RunTrain(const TrainCommand& command) {
+  TrainingRequest request;
+  request.out = command.out;
+  request.data.assign(command.data.begin(), command.data.end());
+  request.device = command.device;
+  request.words = !command.no_vocabulary;
   const auto add = [&](bool given, const char* name, const auto& value) {
-    if (given) arguments.push_back(StrCat(name, "=", value));
+    if (given) request.arguments.push_back(StrCat(name, "=", value));
   };
-  const auto joined = [](const std::vector<std::string>& paths) {
-    std::string text;
-    for (const std::string& path : paths) text += (text.empty() ? "" : ",") + path;
-    return text;
-  };
-  add(!command.data.empty(), "data", joined(command.data));
-  add(!command.validate.empty(), "validate", joined(command.validate));
+  std::string validate;
+  for (const std::string& path : command.validate) validate += (validate.empty() ? "" : ",") + path;
+  add(!validate.empty(), "validate", validate);
   add(command.sim_share > 0, "sim_share", command.sim_share);
   add(!command.init.empty(), "init", command.init);
-  add(!command.device.empty(), "device", command.device);
   add(command.minutes > 0, "minutes", command.minutes);
   add(command.call_minutes > 0, "call_minutes", command.call_minutes);
   add(command.steps > 0, "steps", command.steps);
   add(command.seed >= 0, "seed", command.seed);
   add(command.resume, "resume", "true");
-  arguments.insert(arguments.end(), command.settings.begin(), command.settings.end());
-  return arguments;
-}
-
-// The trainer, then the words for places that go with what it made.
-void RunTrain(const TrainCommand& command) {
-  const ChildOutcome outcome = RunOpenly(FindTrainer(), MakeArguments(command));
-  if (outcome.code != 0) throw ExitRequest{outcome.code};
-  const bool finished = outcome.out.find("\"finished\": true") != std::string::npos;
-  if (!finished || command.no_vocabulary) return;
-  VocabularyRequest words;
-  words.model = (fs::path(command.out) / "model.safetensors").string();
-  words.output = fs::path(command.out) / "model.vocabulary.safetensors";
-  if (!command.device.empty()) words.device = command.device;
-  words.inputs.assign(command.data.begin(), command.data.end());
-  WriteVocabulary(words);
+  request.arguments.insert(request.arguments.end(), command.settings.begin(), command.settings.end());
+  RunTraining(request);
 }
 
 }  // namespace

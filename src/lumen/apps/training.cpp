@@ -1,0 +1,34 @@
+#include "lumen/apps/training.h"
+
+#include "lumen/apps/app.h"
+#include "lumen/apps/child_program.h"
+#include "lumen/apps/vocabulary_request.h"
+
+namespace lumen {
+
+namespace fs = std::filesystem;
+
+fs::path TrainedModel(const fs::path& out) { return out / "model.safetensors"; }
+
+bool RunTraining(const TrainingRequest& request) {
+  std::vector<std::string> arguments = {StrCat("out=", request.out.string())};
+  std::string data;
+  for (const fs::path& path : request.data) data += (data.empty() ? "" : ",") + path.string();
+  if (!data.empty()) arguments.push_back("data=" + data);
+  if (!request.device.empty()) arguments.push_back("device=" + request.device);
+  arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
+  const ChildOutcome outcome = RunOpenly(FindTrainer(), arguments);
+  if (outcome.code != 0) throw ExitRequest{outcome.code};
+  if (outcome.out.find("\"finished\": true") == std::string::npos) return false;
+  if (!request.words) return true;
+  VocabularyRequest words;
+  words.model = TrainedModel(request.out).string();
+  words.output = fs::path(request.out) / "model.vocabulary.safetensors";
+  words.device = request.device;
+  words.inputs = request.data;
+  words.subjects = request.word_subjects;
+  WriteVocabulary(words);
+  return true;
+}
+
+}  // namespace lumen
