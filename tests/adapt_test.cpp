@@ -67,14 +67,22 @@ TEST(Adapting, BlendedWeightsLieBetween) {
 }
 
 TEST(Adapting, OnlyWhatIsBetterIsWritten) {
-  const Exam before{0.1, 0.9, 1.0};
-  EXPECT_EQ(WhyNoBetter(before, {0.09, 0.9, 1.0}), "");
-  EXPECT_NE(WhyNoBetter(before, {0.099, 0.95, 0.5}), "");
-  EXPECT_NE(WhyNoBetter(before, {0.08, 0.88, 1.0}), "");
-  EXPECT_NE(WhyNoBetter(before, {0.08, 0.9, 1.5}), "");
-  EXPECT_NE(WhyNoBetter(before, {0.08, 0.9, std::nullopt}), "");
-  EXPECT_EQ(WhyNoBetter({0.1, 0.9, std::nullopt}, {0.08, 0.9, std::nullopt}), "");
-  EXPECT_NE(WhyNoBetter(before, {NAN, 0.9, 1.0}), "");
+  const auto exam = [](double depth, double points, double epipolar, std::optional<double> backwards) {
+    return Exam{depth, points, epipolar, backwards};
+  };
+  const Exam before = exam(0.1, 0.1, 0.9, 1.0);
+  EXPECT_EQ(WhyNoBetter(before, exam(0.09, 0.09, 0.9, 1.0)), "");
+  EXPECT_NE(WhyNoBetter(before, exam(0.05, 0.099, 0.95, 0.5)), "") << "agrees with itself, and is as wrong";
+  EXPECT_NE(WhyNoBetter(before, exam(0.101, 0.08, 0.95, 0.5)), "");
+  EXPECT_NE(WhyNoBetter(before, exam(0.08, 0.08, 0.88, 1.0)), "");
+  EXPECT_NE(WhyNoBetter(before, exam(0.08, 0.08, 0.9, 1.5)), "");
+  EXPECT_NE(WhyNoBetter(before, exam(0.08, 0.08, 0.9, std::nullopt)), "");
+  EXPECT_NE(WhyNoBetter(before, exam(NAN, 0.08, 0.9, 1.0)), "");
+  EXPECT_NE(WhyNoBetter(before, exam(0.08, NAN, 0.9, 1.0)), "");
+  // Where there are no points, depth must agree better by more than chance.
+  const Exam blind{0.1, std::nullopt, 0.9, std::nullopt};
+  EXPECT_EQ(WhyNoBetter(blind, {0.08, std::nullopt, 0.9, std::nullopt}), "");
+  EXPECT_NE(WhyNoBetter(blind, {0.099, std::nullopt, 0.9, std::nullopt}), "");
 }
 
 class AdaptCli : public ::testing::Test {

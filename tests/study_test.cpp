@@ -178,6 +178,37 @@ TEST_F(StudyCli, CompareLaysSystemsSideBySide) {
   EXPECT_EQ(theirs.Find("ard_frame"), nullptr);
 }
 
+// Three runs of a system that never does the same twice: the middle one counts, and one that left nothing is
+// the worst.
+TEST_F(StudyCli, CompareTakesTheMiddleOfSeveralRuns) {
+  WriteRun(folder_.Path() / "a" / "one", 0.05, 'a');
+  const std::string line =
+      StrCat("lumen study compare --system ours=", Path("a"), " --system theirs=", Path("b"), " --truth ",
+             Path("one"), " --out ", Path("report"));
+  for (int k = 1; k <= 3; ++k) {
+    const fs::path run = WriteRun(folder_.Path() / StrCat("source", k) / "one", 0.2 * k, 'b');
+    const fs::path folder = folder_.Path() / "b" / StrCat("run-", k);
+    fs::create_directories(folder);
+    fs::copy(run / run_file::kFrames, folder / "one.tum");
+  }
+  const auto median = [&] {
+    const CommandResult result = RunCommand(line);
+    EXPECT_EQ(result.code, 0) << result.err;
+    const Json json = Json::Load(folder_.Path() / "report" / "study.json");
+    return std::pair(json.At("variants").AsArray()[1].At("metrics").At("ate_trans").At("mean").AsDouble(),
+                     result.out);
+  };
+  const auto [of_three, table] = median();
+  EXPECT_NE(table.find("theirs on one: 0 of 3 runs failed, ATE "), std::string::npos) << table;
+  fs::remove(folder_.Path() / "b" / "run-1" / "one.tum");  // the best
+  const auto [of_two, second_table] = median();
+  EXPECT_GT(of_two, 1.2 * of_three);
+  EXPECT_NE(second_table.find("1 of 3 runs failed"), std::string::npos) << second_table;
+  fs::remove(folder_.Path() / "b" / "run-2" / "one.tum");
+  const CommandResult none = RunCommand(line);
+  EXPECT_NE(none.out.find("2 of 3 runs failed"), std::string::npos) << none.out;
+}
+
 TEST_F(StudyCli, CompareRefusesRunsOfDifferentVersions) {
   WriteRun(folder_.Path() / "a" / "one");
   WriteRun(folder_.Path() / "b" / "one");

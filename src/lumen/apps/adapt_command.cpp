@@ -95,6 +95,8 @@ void PrintExams(const Exam& before, const Exam& after) {
     std::printf("%-44s %8.4f %8.4f%s\n", name, a, b, unit);
   };
   std::printf("%-44s %8s %8s\n", "on the part held back", "before", "after");
+  if (before.points && after.points)
+    row("depth at points where rays meet is off by", *before.points, *after.points, "");
   row("depth of one place from two frames differs by", before.depth, after.depth, "");
   row("matches on their epipolar line", before.epipolar, after.epipolar, "");
   row("paths forwards and backwards lie apart", before.backwards.value_or(NAN), after.backwards.value_or(NAN),

@@ -134,20 +134,6 @@ class LessonReader {
                           " frames have depth that several keyframes agree on, ", least, " are needed"));
 }
 
-// Forwards and backwards.
-void WriteExam(const std::vector<Waiting>& frames, const InputStream& stream, double depth_scale,
-               const Lessons& folders, const fs::path& video) {
-  PartWriter forwards(folders.exam, stream, depth_scale);
-  PartWriter backwards(folders.backwards, stream, depth_scale);
-  for (size_t i = 0; i < frames.size(); ++i) {
-    forwards.Add(frames[i].frame, frames[i].pose, frames[i].depth);
-    backwards.Add(frames[frames.size() - 1 - i].frame, std::nullopt, std::nullopt);
-  }
-  if (forwards.Known() < kLeastExam) TooLittle(video, "part held back", forwards.Known(), kLeastExam);
-  forwards.Finish();
-  backwards.Finish();
-}
-
 void AddLesson(Waiting& one, PartWriter& lessons, std::vector<std::optional<Rigid3>>& places,
                std::vector<RgbImage>& pictures) {
   lessons.Add(one.frame, one.pose, one.depth);
@@ -166,6 +152,21 @@ SparseDepth TriangulateLessons(const AdaptOptions& options, const InputStream& s
     return place ? &*place : nullptr;
   };
   return TriangulatePoints(LoadModel(options.model), stream.GetCamera(), stream.GetMask(), frames, depth);
+}
+
+// Forwards, with what the new model is measured by, and backwards.
+void WriteExam(const AdaptOptions& options, std::vector<Waiting> frames, const InputStream& stream,
+               double depth_scale, double typical_depth, const Lessons& folders, const fs::path& video) {
+  PartWriter forwards(folders.exam, stream, depth_scale);
+  PartWriter backwards(folders.backwards, stream, depth_scale);
+  std::vector<std::optional<Rigid3>> places;
+  std::vector<RgbImage> pictures;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    backwards.Add(frame->frame, std::nullopt, std::nullopt);
+  for (Waiting& frame : frames) AddLesson(frame, forwards, places, pictures);
+  if (forwards.Known() < kLeastExam) TooLittle(video, "part held back", forwards.Known(), kLeastExam);
+  forwards.Finish(TriangulateLessons(options, stream, places, pictures, typical_depth));
+  backwards.Finish();
 }
 
 }  // namespace
@@ -210,7 +211,7 @@ Lessons PrepareLessons(const AdaptOptions& options, size_t video, const std::ato
   progress.Finish();
   if (stop) return made;
   if (lessons.Known() < kLeastLessons) TooLittle(path, "part to learn from", lessons.Known(), kLeastLessons);
-  WriteExam(exam, stream, depth_scale, made, path);
+  WriteExam(options, std::move(exam), stream, depth_scale, run.MedianDepth(), made, path);
   lessons.Finish(TriangulateLessons(options, stream, places, pictures, run.MedianDepth()));
   return made;
 }
@@ -260,15 +261,17 @@ Exam ExamineModel(const AdaptOptions& options, const fs::path& path, const std::
                   const fs::path& scratch, const std::atomic<bool>& stop) {
   const Model model = LoadModel(path);
   Exam exam;
-  std::vector<double> backwards;
+  std::vector<double> backwards, points;
   for (const Lessons& part : lessons) {
     const SelfAgreement agreement = MeasureSelfAgreement(model, part.exam);
     exam.depth += agreement.depth / static_cast<double>(lessons.size());
     exam.epipolar += agreement.epipolar / static_cast<double>(lessons.size());
+    if (agreement.points) points.push_back(*agreement.points);
     if (const auto apart = ComparePaths(options, path, part, scratch, stop)) backwards.push_back(*apart);
     if (stop) return exam;
   }
   if (backwards.size() == lessons.size()) exam.backwards = Mean(backwards);
+  if (!points.empty()) exam.points = Mean(points);
   return exam;
 }
 
@@ -284,11 +287,15 @@ Model BlendModels(const Model& from, const Model& to, double share) {
 }
 
 std::string WhyNoBetter(const Exam& before, const Exam& after) {
-  constexpr double kBetter = 0.98;       // of the disagreement before
+  constexpr double kBetter = 0.95;       // of what it was before: less may be chance
   constexpr double kLessMatched = 0.01;  // of the matches
   constexpr double kWorsePath = 1.25;    // times the distance before …
   constexpr double kAnyPath = 0.3;       // … or this much of the path, which chance alone makes
-  if (!(after.depth < kBetter * before.depth)) return "depth agrees no better between frames";
+  // Points say whether depth is right; that two frames agree says only that they err alike.
+  if (before.points && !(after.points && *after.points < kBetter * *before.points))
+    return "depth at the points is no nearer to them";
+  const double needed = before.points ? 1.0 : kBetter;
+  if (!(after.depth < needed * before.depth)) return "depth agrees no better between frames";
   if (after.epipolar < before.epipolar - kLessMatched) return "fewer matches lie where they can";
   if (before.backwards && !after.backwards) return "no path is found forwards and backwards any more";
   if (before.backwards &&

@@ -36,7 +36,8 @@ Lessons PrepareLessons(const AdaptOptions& options, size_t video, const std::ato
 
 // A model on what was held back.
 struct Exam {
-  double depth = 0;  // see SelfAgreement
+  double depth = 0;              // see SelfAgreement
+  std::optional<double> points;  // the same
   double epipolar = 0;
   std::optional<double> backwards;  // distance between the paths forwards and backwards, % of their length
 };

@@ -105,6 +105,33 @@ std::optional<double> Disagreement(const SeenFrame& from, const SeenFrame& to, c
 
 }  // namespace
 
+namespace {
+
+// How far an average depth is off a frame's points at the scale that fits them best; nothing where they are
+// few.
+std::optional<double> ErrorAtPoints(const DepthImage& depth, const UnifiedCamera& camera, const Camera& raw,
+                                    const std::vector<SparsePoint>& points) {
+  constexpr size_t kLeastPoints = 20;
+  std::vector<double> ratios;
+  for (const SparsePoint& point : points) {
+    const auto ray = raw.Unproject(point.uv);
+    if (!ray || !(ray->z() > 1e-3)) continue;
+    const Eigen::Vector3d place = *ray * (point.depth / ray->z());
+    const auto uv = camera.Project(place);
+    if (!uv) continue;
+    const int x = static_cast<int>(std::lround(uv->x())), y = static_cast<int>(std::lround(uv->y()));
+    if (depth.Contains(x, y) && depth(x, y) > 0)
+      ratios.push_back(static_cast<double>(depth(x, y)) / camera.Depth(place));
+  }
+  if (ratios.size() < kLeastPoints) return std::nullopt;
+  const double scale = Quantile(ratios, 0.5);
+  double sum = 0;
+  for (const double ratio : ratios) sum += std::abs(ratio / scale - 1);
+  return sum / static_cast<double>(ratios.size());
+}
+
+}  // namespace
+
 SelfAgreement MeasureSelfAgreement(const Model& model, const fs::path& folder) {
   constexpr size_t kGap = 10;  // frames
   const std::unique_ptr<FrameSource> depths = OpenInput(folder, {});
@@ -118,17 +145,22 @@ SelfAgreement MeasureSelfAgreement(const Model& model, const fs::path& folder) {
   std::vector<FeaturePyramid> features;
   std::map<size_t, Rigid3> poses;
   std::vector<SeenFrame> seen;
+  std::vector<double> at_points;
   while (const auto frame = stream.Next()) {
     features.push_back(priors.ComputeFeatures(*frame));
     const TimedPose* pose = FindPose(truth, frame->time, kMaxTimeGap);
     if (pose == nullptr) continue;
     poses[features.size() - 1] = pose->world_from_camera;
     const auto depth = depths->LoadDepth(frame->index);
+    const std::vector<SparsePoint> points = depths->LoadPoints(frame->index);
+    if (!depth && points.empty()) continue;
+    const DepthImage average = priors.ComputeAverageDepth(*frame);
+    if (const auto error = ErrorAtPoints(average, view->camera, raw, points)) at_points.push_back(*error);
     if (!depth) continue;
     SeenFrame one{pose->world_from_camera,
                   ViewDepthOfZ(ResampleDepth(*depth, raw.Resized(depth->Width(), depth->Height()), small),
                                view->camera),
-                  priors.ComputeAverageDepth(*frame)};
+                  average};
     if (SetScale(one)) seen.push_back(std::move(one));
   }
   SelfAgreement result;
@@ -145,6 +177,7 @@ SelfAgreement MeasureSelfAgreement(const Model& model, const fs::path& folder) {
   if (result.pairs == 0 || matches.kept == 0)
     throw InputError(folder, "no two of its frames see enough of the same to compare");
   result.depth = sum / static_cast<double>(result.pairs);
+  if (!at_points.empty()) result.points = Mean(at_points);
   result.epipolar = Share(matches.right, matches.kept);
   return result;
 }

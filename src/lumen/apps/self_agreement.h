@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "lumen/network/weights.h"
 #include "lumen/scene/frame.h"
@@ -19,9 +20,10 @@ EpipolarCount CountOnEpipolar(const std::vector<FeaturePyramid>& features,
                               const std::map<size_t, Rigid3>& poses, const View& view, size_t gap);
 
 struct SelfAgreement {
-  double depth = 0;     // mean |log ratio| of two frames' average depths of the same places
-  double epipolar = 0;  // share of matches on their line
-  int64_t pairs = 0;    // of frames whose depths were compared
+  double depth = 0;              // mean |log ratio| of two frames' average depths of the same places
+  std::optional<double> points;  // ARD of average depth at the sequence's points, each frame at its own scale
+  double epipolar = 0;           // share of matches on their line
+  int64_t pairs = 0;             // of frames whose depths were compared
 };
 // `sequence`: a folder with poses and depth of some frames, which tells what two frames both see and sets
 // each map's scale. Throws InputError where there is too little of it.

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <cmath>
 #include <iostream>
+#include <limits>
 
 #include "lumen/apps/app.h"
 #include "lumen/apps/study_commands.h"
@@ -23,7 +26,7 @@ struct CompareOptions {
 
 struct System {
   std::string name;
-  fs::path folder;
+  std::vector<fs::path> runs;  // one folder, or run-1, run-2, … of a system that never does the same twice
 };
 
 std::vector<System> ParseSystems(const std::vector<std::string>& texts) {
@@ -32,29 +35,54 @@ std::vector<System> ParseSystems(const std::vector<std::string>& texts) {
     const size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos)
       throw InputError(StrCat("--system \"", text, "\": expected NAME=FOLDER"));
-    systems.push_back({text.substr(0, equals), text.substr(equals + 1)});
-    if (!fs::is_directory(systems.back().folder)) throw InputError(systems.back().folder, "is not a folder");
+    const fs::path folder = text.substr(equals + 1);
+    if (!fs::is_directory(folder)) throw InputError(folder, "is not a folder");
+    systems.push_back({text.substr(0, equals), {}});
+    for (int k = 1; fs::is_directory(folder / StrCat("run-", k)); ++k)
+      systems.back().runs.push_back(folder / StrCat("run-", k));
+    if (systems.back().runs.empty()) systems.back().runs.push_back(folder);
   }
   return systems;
 }
 
 // A system's output for a sequence: a run's folder SEQUENCE (or SEQUENCE/run, as studies keep them), else
 // SEQUENCE.tum with its depth in SEQUENCE/depth.
-Estimate LoadSystemEstimate(const System& system, const Truth& truth, const std::string& sequence,
+Estimate LoadSystemEstimate(const fs::path& folder, const Truth& truth, const std::string& sequence,
                             double depth_scale) {
-  for (const fs::path& run : {system.folder / sequence, system.folder / sequence / "run"})
+  for (const fs::path& run : {folder / sequence, folder / sequence / "run"})
     if (IsRunFolder(run)) return LoadRunEstimate(run);
   ForeignFiles files;
-  files.trajectory = system.folder / (sequence + ".tum");
+  files.trajectory = folder / (sequence + ".tum");
   if (!fs::exists(files.trajectory))
-    throw InputError(system.folder, StrCat("has neither a run ", sequence, " nor ", sequence, ".tum"));
-  if (fs::is_directory(system.folder / sequence / "depth")) files.depth = system.folder / sequence / "depth";
+    throw InputError(folder, StrCat("has neither a run ", sequence, " nor ", sequence, ".tum"));
+  if (fs::is_directory(folder / sequence / "depth")) files.depth = folder / sequence / "depth";
   files.depth_scale = depth_scale;
   return LoadForeignEstimate(files, truth.fps);
 }
 
 std::string SequenceName(const fs::path& path) {
   return fs::absolute(path / "").lexically_normal().parent_path().filename().string();
+}
+
+// Of several runs the middle one by ATE, those that failed counted as the worst; how they spread is a note.
+StudyEntry MedianRun(std::vector<StudyEntry> runs, Study& study) {
+  const auto error = [](const StudyEntry& entry) {
+    return entry.failure.empty() ? *entry.grades.Get("ate_trans") : std::numeric_limits<double>::infinity();
+  };
+  std::stable_sort(runs.begin(), runs.end(),
+                   [&](const StudyEntry& a, const StudyEntry& b) { return error(a) < error(b); });
+  const auto failed =
+      std::count_if(runs.begin(), runs.end(), [](const StudyEntry& e) { return !e.failure.empty(); });
+  StudyEntry middle = runs[runs.size() / 2];
+  if (runs.size() > 1) {
+    const auto good = static_cast<std::ptrdiff_t>(runs.size()) - failed;
+    study.notes.push_back(StrCat(
+        middle.variant, " on ", middle.sequence, ": ", failed, " of ", runs.size(), " runs failed",
+        good > 0 ? StrCat(", ATE ", FormatDouble(std::round(1e4 * error(runs.front())) / 1e4), " to ",
+                          FormatDouble(std::round(1e4 * error(runs[static_cast<size_t>(good) - 1])) / 1e4))
+                 : ""));
+  }
+  return middle;
 }
 
 // One sequence under all systems. The RPE's step is that of the first system's keyframes, in time, so that
@@ -66,19 +94,25 @@ void CompareOnSequence(const fs::path& path, const std::vector<System>& systems,
   study.sequences.push_back(sequence);
   GradingOptions grading = options.grading;
   for (const System& system : systems) {
-    StudyEntry entry{system.name, sequence, {}, ""};
-    try {
-      const Estimate estimate = LoadSystemEstimate(system, truth, sequence, options.depth_scale);
-      const Grading graded = GradeEstimate(estimate, truth, grading);
-      entry.grades = graded.grades;
-      versions.push_back(estimate.version);
-      if (&system == &systems.front() && grading.step_frames <= 0 && graded.keyframes.relative)
-        grading.step_frames = graded.keyframes.relative->mean_seconds * truth.fps;
-    } catch (const InputError& error) {
-      entry.failure = error.what();
-      LogWarning(entry.failure);
+    std::vector<StudyEntry> runs;
+    for (const fs::path& folder : system.runs) {
+      StudyEntry entry{system.name, sequence, {}, ""};
+      try {
+        const Estimate estimate = LoadSystemEstimate(folder, truth, sequence, options.depth_scale);
+        const Grading graded = GradeEstimate(estimate, truth, grading);
+        entry.grades = graded.grades;
+        versions.push_back(estimate.version);
+        if (!entry.grades.Get("ate_trans"))
+          entry.failure = StrCat(folder.string(), ": ", sequence, ": no path that can be graded");
+        if (&system == &systems.front() && grading.step_frames <= 0 && graded.keyframes.relative)
+          grading.step_frames = graded.keyframes.relative->mean_seconds * truth.fps;
+      } catch (const InputError& error) {
+        entry.failure = error.what();
+      }
+      if (!entry.failure.empty()) LogWarning(entry.failure);
+      runs.push_back(std::move(entry));
     }
-    study.entries.push_back(std::move(entry));
+    study.entries.push_back(MedianRun(std::move(runs), study));
   }
 }
 
@@ -105,7 +139,9 @@ void RunCompare(CompareOptions options) {
 void AddStudyCompareCommand(Command& study) {
   Command& command = study.AddCommand("compare", "several systems' outputs on the same sequences");
   auto options = std::make_shared<CompareOptions>();
-  command.Add("--system", options->systems, "NAME=FOLDER with a run or a SEQUENCE.tum per sequence")
+  command
+      .Add("--system", options->systems,
+           "NAME=FOLDER with a run or a SEQUENCE.tum per sequence, or with folders run-1, run-2, … of such")
       .Required();
   command.Add("--truth", options->truths, "the sequences with their truth").Required();
   command.Add("--out", options->out, "folder for the report").Required();
