@@ -35,11 +35,10 @@ fs::path VideoFolder(const AdaptOptions& options, size_t video) {
 // A refined run over the whole video, with the depth of all keyframes gathered.
 void MakeRun(const AdaptOptions& options, const fs::path& video, const fs::path& out,
              const std::atomic<bool>& stop) {
-  if (fs::exists(out)) {
-    const RunFolder earlier = ReadRunFolder(out);
-    if (earlier.finished) return;
-    fs::remove_all(out);
-  }
+  // Written when all of it is there: a run that was interrupted is made anew.
+  const fs::path complete = out.parent_path() / "run-complete";
+  if (fs::exists(complete)) return;
+  fs::remove_all(out);
   RunOptions run;
   run.input = video;
   run.output = out;
@@ -51,7 +50,9 @@ void MakeRun(const AdaptOptions& options, const fs::path& video, const fs::path&
   const RunOutcome outcome = RunSequence(run, stop);
   LogInfo(video.string(), ": ", outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
           " keyframes");
-  if (!stop) GatherRunDepth(out, options.config.depth);
+  if (stop) return;
+  GatherRunDepth(out, options.config.depth);
+  WriteFileAtomically(complete, "");
 }
 
 // Frames of one part of a video as a sequence folder, with pose and depth where they are to be had.
