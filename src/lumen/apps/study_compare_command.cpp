@@ -141,7 +141,8 @@ void AddStudyCompareCommand(Command& study) {
   auto options = std::make_shared<CompareOptions>();
   command
       .Add("--system", options->systems,
-           "NAME=FOLDER with a run or a SEQUENCE.tum per sequence, or with folders run-1, run-2, … of such")
+           "NAME=FOLDER with a run or a SEQUENCE.tum per sequence, or with folders run-1, run-2 and so on of "
+           "such")
       .Required();
   command.Add("--truth", options->truths, "the sequences with their truth").Required();
   command.Add("--out", options->out, "folder for the report").Required();
