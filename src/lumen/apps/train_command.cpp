@@ -4,8 +4,6 @@
 
 namespace lumen {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct TrainCommand {
