@@ -62,8 +62,7 @@ class TruthWriter {
   std::vector<SparsePoint> SeenByTarget(const std::vector<SparsePoint>& points) const {
     std::vector<SparsePoint> seen;
     for (SparsePoint point : points) {
-      const auto ray = source_->Unproject(point.uv);
-      const auto uv = ray ? target_->Project(*ray) : std::nullopt;
+      const auto uv = SeenThrough(*source_, point.uv, *target_);
       if (!uv || uv->x() < -0.5 || uv->y() < -0.5 || uv->x() > target_->Width() - 0.5 ||
           uv->y() > target_->Height() - 0.5)
         continue;

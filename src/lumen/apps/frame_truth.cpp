@@ -10,6 +10,7 @@
 #include "lumen/base/parallel.h"
 #include "lumen/eval/association.h"
 #include "lumen/eval/statistics.h"
+#include "lumen/io/rectifier.h"
 #include "lumen/surface/triangle_tree.h"
 
 namespace lumen {
@@ -202,8 +203,7 @@ std::optional<double> ScaleToPoints(const TrueDepth& depth, const Camera& camera
   constexpr double kMostSpread = 0.25;  // median distance of the logarithms from their middle
   std::vector<double> logs;
   for (const SparsePoint& point : points) {
-    const auto ray = camera.Unproject(point.uv);
-    const auto uv = ray ? depth.camera.Project(*ray) : std::nullopt;
+    const auto uv = SeenThrough(camera, point.uv, depth.camera);
     if (!uv) continue;
     const auto x = static_cast<int>(std::lround(uv->x()));
     const auto y = static_cast<int>(std::lround(uv->y()));

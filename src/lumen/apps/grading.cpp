@@ -10,6 +10,7 @@
 #include "lumen/eval/overlap.h"
 #include "lumen/image/resize.h"
 #include "lumen/io/calibration.h"
+#include "lumen/io/rectifier.h"
 #include "lumen/io/trajectory_file.h"
 
 namespace lumen {
@@ -91,8 +92,7 @@ PointPairs SampleAtPoints(const DepthImage& map, const std::vector<SparsePoint>&
                           const Camera& map_camera, const Camera& truth_camera) {
   std::vector<std::pair<float, float>> pairs;
   for (const SparsePoint& point : points) {
-    const auto ray = truth_camera.Unproject(point.uv);
-    const auto uv = ray ? map_camera.Project(*ray) : std::nullopt;
+    const auto uv = SeenThrough(truth_camera, point.uv, map_camera);
     if (!uv) continue;
     const auto x = static_cast<int>(std::lround(uv->x())), y = static_cast<int>(std::lround(uv->y()));
     if (map.Contains(x, y) && map(x, y) > 0) pairs.emplace_back(map(x, y), static_cast<float>(point.depth));

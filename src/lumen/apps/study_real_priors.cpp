@@ -40,9 +40,7 @@ Json StudyRealPriors(const Model& model, const fs::path& folder) {
     std::vector<double> ratios, estimates, truths;
     const auto seen = points.find(frame->index);
     for (const SparsePoint& point : seen == points.end() ? std::vector<SparsePoint>() : seen->second) {
-      const auto ray = raw_camera.Unproject(point.uv);
-      if (!ray) continue;
-      const auto uv = view->camera.Project(*ray);
+      const auto uv = SeenThrough(raw_camera, point.uv, view->camera);
       if (!uv) continue;
       const auto x = static_cast<int>(std::lround(uv->x()));
       const auto y = static_cast<int>(std::lround(uv->y()));

@@ -299,9 +299,7 @@ DepthImage ResampleDepth(const DepthImage& depth, const Camera& source, const Ca
   DepthImage out(target.Width(), target.Height());
   for (int y = 0; y < out.Height(); ++y) {
     for (int x = 0; x < out.Width(); ++x) {
-      const auto ray = target.Unproject({x, y});
-      if (!ray) continue;
-      const auto uv = source.Project(*ray);
+      const auto uv = SeenThrough(target, {x, y}, source);
       if (!uv) continue;
       const auto u = static_cast<int>(std::lround(uv->x()));
       const auto v = static_cast<int>(std::lround(uv->y()));

@@ -54,6 +54,14 @@ class Rectifier {
 // resized, where it already is one.
 Camera MakeTargetCamera(const Camera& source, const Mask& content, const RectifierOptions& options);
 
+// Where a lens at the same place shows what `from` has at a pixel; nothing where one of the two does not see
+// it.
+template <typename From, typename To>
+std::optional<Eigen::Vector2d> SeenThrough(const From& from, const Eigen::Vector2d& uv, const To& to) {
+  const auto ray = from.Unproject(uv);
+  return ray ? to.Project(*ray) : std::nullopt;
+}
+
 // Depth along z of one camera as another at the same place shows it (nearest pixel; 0 = unknown).
 DepthImage ResampleDepth(const DepthImage& depth, const Camera& source, const Camera& target);
 
