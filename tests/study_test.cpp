@@ -178,6 +178,29 @@ TEST_F(StudyCli, CompareLaysSystemsSideBySide) {
   EXPECT_EQ(theirs.Find("ard_frame"), nullptr);
 }
 
+// The same frames, once as a run that knows its keyframes and once as a file: graded alike.
+TEST_F(StudyCli, CompareGradesAllFramesOfEverySystem) {
+  const fs::path run = WriteRun(folder_.Path() / "a" / "one", 0.05, 'a');
+  fs::create_directories(folder_.Path() / "b");
+  fs::copy(run / run_file::kFrames, folder_.Path() / "b" / "one.tum");
+  const auto errors = [&](const char* option) {
+    const CommandResult result =
+        RunCommand(StrCat("lumen study compare --system ours=", Path("a"), " --system theirs=", Path("b"),
+                          " --truth ", Path("one"), " --out ", Path("report"), option));
+    EXPECT_EQ(result.code, 0) << result.err;
+    std::vector<double> values;
+    const Json json = Json::Load(folder_.Path() / "report" / "study.json");
+    for (const Json& variant : json.At("variants").AsArray())
+      for (const char* key : {"ate_trans", "rpe_trans", "rpe_step_seconds"})
+        values.push_back(variant.At("metrics").At(key).At("mean").AsDouble());
+    return values;
+  };
+  const std::vector<double> keyframes = errors(""), frames = errors(" --all-frames");
+  EXPECT_NE(keyframes[0], keyframes[3]);
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(frames[k], frames[k + 3]) << k;
+  EXPECT_NEAR(frames[2], 14 / 30.0, 1e-6);
+}
+
 // Three runs of a system that never does the same twice: the middle one counts, and one that left nothing is
 // the worst.
 TEST_F(StudyCli, CompareTakesTheMiddleOfSeveralRuns) {

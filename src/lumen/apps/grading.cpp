@@ -352,8 +352,9 @@ SamplerChoice MakeTruthSampler(const Estimate& estimate, const Truth& truth, Ima
 Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const GradingOptions& options) {
   Grading grading;
   grading.notes = estimate.notes;
-  grading.grades =
-      GradeSelection(estimate, truth, estimate.keyframes, options, grading.keyframes, grading.maps);
+  const bool frames = options.only_frames && !estimate.frames.empty();
+  grading.grades = GradeSelection(estimate, truth, frames ? estimate.frames : estimate.keyframes, options,
+                                  grading.keyframes, grading.maps);
   AddCounts(estimate, truth, grading.grades);
   AddLoopGrades(estimate, truth, options.max_time_gap, grading.grades);
   AddSurfaceGrades(estimate, truth, grading.keyframes, options.threads, grading.grades);

@@ -56,8 +56,9 @@ Estimate LoadForeignEstimate(const ForeignFiles& files, double fps);
 struct GradingOptions {
   double max_time_gap = kMaxTimeGap;
   int step_poses = 7;
-  double step_frames = 0;  // video frames, instead of poses; 0: not given
-  bool all_frames = false;
+  double step_frames = 0;    // video frames, instead of poses; 0: not given
+  bool all_frames = false;   // every placed frame besides
+  bool only_frames = false;  // every placed frame instead of the keyframes, where a system tells them apart
   int threads = 1;
 };
 

@@ -85,6 +85,16 @@ StudyEntry MedianRun(std::vector<StudyEntry> runs, Study& study) {
   return middle;
 }
 
+// The first system's keyframes decide how many video frames a step of the RPE spans, whichever poses are
+// graded.
+Grades GradeFirst(const Estimate& estimate, const Truth& truth, GradingOptions& grading) {
+  GradingOptions of_keyframes = grading;
+  of_keyframes.only_frames = false;
+  const Grading graded = GradeEstimate(estimate, truth, of_keyframes);
+  if (graded.keyframes.relative) grading.step_frames = graded.keyframes.relative->mean_seconds * truth.fps;
+  return grading.only_frames ? GradeEstimate(estimate, truth, grading).grades : graded.grades;
+}
+
 // One sequence under all systems. The RPE's step is that of the first system's keyframes, in time, so that
 // systems with other keyframes are asked about as much video.
 void CompareOnSequence(const fs::path& path, const std::vector<System>& systems,
@@ -99,13 +109,12 @@ void CompareOnSequence(const fs::path& path, const std::vector<System>& systems,
       StudyEntry entry{system.name, sequence, {}, ""};
       try {
         const Estimate estimate = LoadSystemEstimate(folder, truth, sequence, options.depth_scale);
-        const Grading graded = GradeEstimate(estimate, truth, grading);
-        entry.grades = graded.grades;
+        const bool sets_step = &system == &systems.front() && grading.step_frames <= 0;
+        entry.grades =
+            sets_step ? GradeFirst(estimate, truth, grading) : GradeEstimate(estimate, truth, grading).grades;
         versions.push_back(estimate.version);
         if (!entry.grades.Get("ate_trans"))
           entry.failure = StrCat(folder.string(), ": ", sequence, ": no path that can be graded");
-        if (&system == &systems.front() && grading.step_frames <= 0 && graded.keyframes.relative)
-          grading.step_frames = graded.keyframes.relative->mean_seconds * truth.fps;
       } catch (const InputError& error) {
         entry.failure = error.what();
       }
@@ -130,6 +139,8 @@ void RunCompare(CompareOptions options) {
           ? StrCat("RPE: all systems over ", FormatDouble(options.grading.step_frames), " video frames.")
           : StrCat("RPE: ", systems.front().name, " over ", options.grading.step_poses,
                    " keyframes, the others over the same time on each sequence."));
+  if (options.grading.only_frames)
+    study.notes.push_back("Every placed frame is graded, not keyframes alone.");
   WriteStudy(study, options.out);
   std::cout << FormatMarkdown(study);
 }
@@ -151,6 +162,8 @@ void AddStudyCompareCommand(Command& study) {
       .ShowDefault();
   command.Add("--delta-frames", options->grading.step_frames, "step of the RPE in video frames, for all")
       .Within(1, 1000000);
+  command.AddFlag("--all-frames", options->grading.only_frames,
+                  "grade every placed frame instead of the keyframes, as other systems are");
   command.AddFlag("--allow-mixed-versions", options->allow_mixed_versions,
                   "compare runs of different versions of Lumen, and say so");
   command.Do([options] { RunCompare(*options); });

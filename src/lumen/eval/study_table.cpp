@@ -46,7 +46,15 @@ std::vector<std::string> HeadRow(const Study& study, const std::vector<std::stri
   return row;
 }
 
-// Whether no variant's mean is better, as it is printed, and some variant's is worse.
+std::set<std::string> SequencesOf(const Study& study, const std::string& variant) {
+  std::set<std::string> names;
+  for (const StudyEntry& entry : study.entries)
+    if (entry.variant == variant) names.insert(entry.sequence);
+  return names;
+}
+
+// Whether no variant's mean is better, as it is printed, and some variant's is worse; among those of the same
+// sequences: the folds of a study say nothing about each other.
 bool IsBest(const Study& study, const std::string& variant, const std::string& key) {
   const MetricInfo& metric = Metric(key);
   const auto printed = [&](const std::string& name) -> std::optional<double> {
@@ -56,6 +64,7 @@ bool IsBest(const Study& study, const std::string& variant, const std::string& k
   const std::optional<double> mine = printed(variant);
   bool some_worse = false;
   for (const std::string& other : study.variants) {
+    if (SequencesOf(study, other) != SequencesOf(study, variant)) continue;
     const std::optional<double> theirs = printed(other);
     if (!theirs || *theirs == *mine) continue;
     if ((*theirs > *mine) == metric.higher_is_better) return false;
