@@ -41,17 +41,22 @@ void WriteSettings(const SequenceFolder& folder, const std::string& features, co
   if (!out.flush()) throw std::runtime_error(file + ": cannot be written");
 }
 
-// Its own writer's times are in nanoseconds.
+// Its own writer's times are in nanoseconds, and where it had no pose for a frame it may repeat the last one,
+// time and all.
 void WriteTum(const std::string& euroc, const std::string& file) {
   std::ifstream in(euroc);
   std::ofstream out(file);
   size_t lines = 0;
-  for (std::string line; std::getline(in, line); ++lines) {
+  double last = -1;
+  for (std::string line; std::getline(in, line);) {
     std::istringstream stream(line);
     double nanoseconds = 0;
     std::string rest;
     stream >> nanoseconds;
     std::getline(stream, rest);
+    if (nanoseconds <= last) continue;
+    last = nanoseconds;
+    ++lines;
     char time[32];
     std::snprintf(time, sizeof time, "%.6f", nanoseconds * 1e-9);
     out << time << rest << "\n";
