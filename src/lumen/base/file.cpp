@@ -1,14 +1,18 @@
 #include "lumen/base/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <iostream>
+#include <optional>
+#include <random>
 #include <system_error>
+#include <utility>
 
 #include "lumen/base/error.h"
 
@@ -31,46 +35,171 @@ void WriteAll(int descriptor, std::string_view content, const fs::path& path) {
   }
 }
 
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int Get() const { return descriptor_; }
+  int Release() { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_;
+};
+
+[[noreturn]] void FailWrite(const fs::path& path) {
+  throw OutputError(path, StrCat("cannot write: ", SystemReason()));
+}
+
+// A file may have grown since its size was asked for, and some (under /proc) say none.
+std::string ReadToEnd(int descriptor, size_t expected, uint64_t most, const fs::path& path) {
+  std::string content(expected + 1, '\0');
+  size_t filled = 0;
+  while (true) {
+    const ssize_t count = ::read(descriptor, content.data() + filled, content.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw InputError(path, StrCat("cannot be read to its end: ", SystemReason()));
+    if (count == 0) break;
+    filled += static_cast<size_t>(count);
+    if (filled > most) throw InputError(path, "grows while it is read");
+    if (filled == content.size()) content.resize(2 * content.size());
+  }
+  content.resize(filled);
+  return content;
+}
+
+// The open stream that a name stands for; -1 is nothing at all.
+std::optional<int> StreamOf(const fs::path& path) {
+  if (path == "-" || path == "/dev/stdout" || path == "/dev/fd/1") return STDOUT_FILENO;
+  if (path == "/dev/stderr" || path == "/dev/fd/2") return STDERR_FILENO;
+  if (path == "/dev/null") return -1;
+  return std::nullopt;
+}
+
+void WriteToStream(int stream, std::string_view content, const fs::path& path) {
+  if (stream < 0) return;
+  std::cout.flush();
+  WriteAll(stream, content, path);
+}
+
+void FlushEntry(const fs::path& folder) {
+  const Descriptor descriptor(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  // Some file systems have no such thing for folders; the file itself is safe.
+  if (descriptor.Get() >= 0) (void)::fsync(descriptor.Get());
+}
+
+// A new file beside its target that takes the target's place, or goes.
+class Temporary {
+ public:
+  explicit Temporary(const fs::path& target) : target_(target) {
+    struct stat facts {};
+    const bool exists = ::lstat(target.c_str(), &facts) == 0;
+    if (exists && !S_ISREG(facts.st_mode)) {
+      throw OutputError(target, StrCat("is ",
+                                       S_ISDIR(facts.st_mode)   ? "a folder"
+                                       : S_ISLNK(facts.st_mode) ? "a link"
+                                                                : "not a regular file",
+                                       ": it is not written over"));
+    }
+    Open();
+    if (exists) {
+      (void)!::fchown(descriptor_, facts.st_uid, facts.st_gid);  // as far as we may
+      (void)::fchmod(descriptor_, facts.st_mode & 07777);
+    }
+  }
+  ~Temporary() { Remove(); }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  int Get() const { return descriptor_; }
+  const fs::path& Path() const { return path_; }
+
+  void Commit(Flush flush) {
+    if (flush == Flush::kNow && ::fdatasync(descriptor_) != 0) FailWrite(target_);
+    if (::close(std::exchange(descriptor_, -1)) != 0) FailWrite(target_);
+    if (::rename(path_.c_str(), target_.c_str()) != 0) FailWrite(target_);
+    path_.clear();
+    if (flush == Flush::kNow) FlushEntry(target_.parent_path());
+  }
+
+  void Remove() {
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    if (!path_.empty()) ::unlink(path_.c_str());
+    path_.clear();
+  }
+
+ private:
+  // The extension stays, because some writers choose the format by it.
+  void Open() {
+    static std::atomic<uint64_t> count = 0;
+    constexpr size_t kLongestStem = 64;
+    const std::string stem = target_.stem().string().substr(0, kLongestStem);
+    constexpr int kTries = 100;
+    for (int attempt = 0; attempt < kTries && descriptor_ < 0; ++attempt) {
+      path_ = target_.parent_path() /
+              StrCat(".", stem, ".", std::random_device()() ^ ++count, ".tmp", target_.extension().string());
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+      if (descriptor_ < 0 && errno != EEXIST) break;
+    }
+    if (descriptor_ >= 0) return;
+    path_.clear();
+    FailWrite(target_);
+  }
+
+  fs::path target_, path_;
+  int descriptor_ = -1;
+};
+
 }  // namespace
 
-std::string ReadFile(const fs::path& path) {
-  if (fs::is_directory(path)) throw InputError(path, "is a folder, not a file");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw InputError(path, fs::exists(path) ? "cannot be read" : "no such file");
-  std::ostringstream content;
-  content << stream.rdbuf();
-  if (stream.bad()) throw InputError(path, "cannot be read to its end");
-  return content.str();
+std::string ReadFile(const fs::path& path, uint64_t most) {
+  // Not blocking: opening a pipe would wait for its writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.Get() < 0)
+    throw InputError(path, errno == ENOENT || errno == ENOTDIR ? "no such file"
+                                                               : StrCat("cannot be read: ", SystemReason()));
+  struct stat facts {};
+  if (::fstat(file.Get(), &facts) != 0) throw InputError(path, StrCat("cannot be read: ", SystemReason()));
+  if (S_ISDIR(facts.st_mode)) throw InputError(path, "is a folder, not a file");
+  if (!S_ISREG(facts.st_mode)) throw InputError(path, "is not a regular file");
+  if (static_cast<uint64_t>(facts.st_size) > most)
+    throw InputError(path,
+                     StrCat("is larger than ", most >> 20, " MB, the most that is read of such a file"));
+  return ReadToEnd(file.Get(), static_cast<size_t>(facts.st_size), most, path);
 }
 
-void WriteFileAtomically(const fs::path& path, std::string_view content) {
-  WriteFileAtomically(path, [&](const fs::path& temporary) {
-    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor < 0) throw OutputError(path, StrCat("cannot write: ", SystemReason()));
-    try {
-      WriteAll(descriptor, content, path);
-    } catch (...) {
-      ::close(descriptor);
-      throw;
-    }
-    if (::close(descriptor) != 0) throw OutputError(path, StrCat("cannot write: ", SystemReason()));
-  });
+void WriteFileAtomically(const fs::path& path, std::string_view content, Flush flush) {
+  if (const std::optional<int> stream = StreamOf(path)) return WriteToStream(*stream, content, path);
+  Temporary temporary(path);
+  WriteAll(temporary.Get(), content, path);
+  temporary.Commit(flush);
 }
 
-void WriteFileAtomically(const fs::path& path, const std::function<void(const fs::path&)>& write) {
-  // Keeps the extension, because some writers choose the format by it.
-  const fs::path temporary =
-      path.parent_path() / StrCat(".", path.stem().string(), ".tmp", path.extension().string());
-  std::error_code ignored;
-  try {
-    write(temporary);
-    std::error_code error;
-    fs::rename(temporary, path, error);
-    if (error) throw OutputError(path, StrCat("cannot write: ", error.message()));
-  } catch (...) {
-    fs::remove(temporary, ignored);
-    throw;
+void WriteFileAtomically(const fs::path& path, const std::function<void(const fs::path&)>& write,
+                         Flush flush) {
+  if (const std::optional<int> stream = StreamOf(path)) {
+    const TemporaryFolder folder;
+    const fs::path file = folder.Path() / StrCat("file", path.extension().string());
+    write(file);
+    return WriteToStream(*stream, ReadFile(file), path);
   }
+  Temporary temporary(path);
+  write(temporary.Path());
+  temporary.Commit(flush);
+}
+
+void RequireWritable(const fs::path& path) {
+  if (!StreamOf(path)) Temporary(path).Remove();
+}
+
+void FlushFolder(const fs::path& folder) {
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  if (descriptor.Get() < 0 || ::syncfs(descriptor.Get()) != 0)
+    throw OutputError(folder, StrCat("cannot write: ", SystemReason()));
 }
 
 void ReserveFile(const fs::path& path, size_t bytes, const fs::path& named) {
@@ -96,7 +225,8 @@ void OverwriteFile(const fs::path& path, std::string_view content) {
 }
 
 AppendFile::AppendFile(const fs::path& path)
-    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+    : path_(path),
+      descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) throw OutputError(path, StrCat("cannot write: ", SystemReason()));
 }
 

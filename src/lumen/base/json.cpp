@@ -11,8 +11,6 @@ namespace lumen {
 
 namespace {
 
-constexpr int kMaxDepth = 64;
-
 void AppendUtf8(std::string& out, uint32_t code) {
   if (code < 0x80) {
     out += static_cast<char>(code);
@@ -71,7 +69,7 @@ class Parser {
   }
 
   Json ParseValue(int depth) {
-    if (depth > kMaxDepth) Fail("nested too deep");
+    if (depth > limits::kNesting) Fail("nested too deep");
     switch (Peek()) {
       case '{':
         return ParseObject(depth);
@@ -210,7 +208,7 @@ class Parser {
 
 void DumpString(std::string& out, const std::string& text) {
   out += '"';
-  for (const char c : text) {
+  for (const char c : ToValidUtf8(text)) {
     switch (c) {
       case '"':
         out += "\\\"";

@@ -64,6 +64,55 @@ std::optional<double> ParseDouble(std::string_view text) { return ParseNumber<do
 
 std::optional<long long> ParseInteger(std::string_view text) { return ParseNumber<long long>(text); }
 
+namespace {
+
+// How many bytes the character at the beginning takes; 0 if it is none.
+size_t Utf8Length(std::string_view text) {
+  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
+  if (byte(0) < 0x80) return 1;
+  const size_t length = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < length) return 0;
+  for (size_t k = 1; k < length; ++k)
+    if ((byte(k) & 0xC0) != 0x80) return 0;
+  // Longer than it need be, half of a pair, beyond the last character.
+  const bool bad = (byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) > 0x9F) ||
+                   (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) > 0x8F);
+  return bad ? 0 : length;
+}
+
+}  // namespace
+
+std::string ToValidUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    out += length > 0 ? text.substr(0, length) : "\xEF\xBF\xBD";
+    text.remove_prefix(std::max<size_t>(1, length));
+  }
+  return out;
+}
+
+std::string Printable(std::string_view text) {
+  std::string out;
+  for (const char c : ToValidUtf8(text)) {
+    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F) {
+      out += c;
+    } else if (c == '\n' || c == '\t') {
+      out += ' ';
+    } else {
+      char code[8];
+      std::snprintf(code, sizeof(code), "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      out += code;
+    }
+  }
+  return out;
+}
+
+std::string_view WithoutByteOrderMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.substr(0, kMark.size()) == kMark ? text.substr(kMark.size()) : text;
+}
+
 std::string FormatDouble(double value) {
   char buffer[64];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);

@@ -34,6 +34,12 @@ std::optional<double> ParseDouble(std::string_view text);
 std::optional<long long> ParseInteger(std::string_view text);
 
 // Shortest text that reads back as the same double.
+// What is not UTF-8 becomes U+FFFD, so that any reader takes the text.
+std::string ToValidUtf8(std::string_view text);
+// For a line that a terminal shows: what would steer it is written out (\x1b).
+std::string Printable(std::string_view text);
+// Without the mark that some editors put before UTF-8 text.
+std::string_view WithoutByteOrderMark(std::string_view text);
 std::string FormatDouble(double value);
 
 // The known name with the smallest edit distance, if it is close enough to be a slip of the hand.

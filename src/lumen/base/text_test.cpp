@@ -30,5 +30,18 @@ TEST(Text, NearestNameFindsASlipButNotAStranger) {
   EXPECT_EQ(NearestName("colour", known), std::nullopt);
 }
 
+TEST(Text, OnlyUtf8IsLeft) {
+  EXPECT_EQ(ToValidUtf8("plain \xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80"),
+            "plain \xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80");
+  const std::string mark = "\xEF\xBF\xBD";
+  EXPECT_EQ(ToValidUtf8("\xff"), mark);
+  EXPECT_EQ(ToValidUtf8("\xc0\xaf"), mark + mark) << "longer than it need be";
+  EXPECT_EQ(ToValidUtf8("\xed\xa0\x80"), mark + mark + mark) << "half of a pair";
+  EXPECT_EQ(ToValidUtf8("\xe2\x82"), mark + mark) << "cut off";
+  EXPECT_EQ(ToValidUtf8("\xf4\x90\x80\x80"), mark + mark + mark + mark) << "beyond the last";
+}
+
+TEST(Text, NothingSteersATerminal) { EXPECT_EQ(Printable("a\x1b[2Jb\nc\x7f"), "a\\x1b[2Jb c\\x7f"); }
+
 }  // namespace
 }  // namespace lumen

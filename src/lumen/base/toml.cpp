@@ -6,6 +6,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
+#include "lumen/base/nesting.h"
 #include "lumen/base/text.h"
 
 namespace lumen {
@@ -20,18 +21,27 @@ const char* TomlValue::Kind() const {
   return kKinds[value.index()];
 }
 
-TomlTable LoadToml(const std::filesystem::path& path) { return ParseToml(ReadFile(path), path.string()); }
+TomlTable LoadToml(const std::filesystem::path& path) {
+  return ParseToml(ReadFile(path, limits::kTextBytes), path.string());
+}
 
 namespace {
 
 std::string FormatString(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n')
+  for (const char c : ToValidUtf8(text)) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += StrCat('\\', c);
+    } else if (c == '\n') {
       out += "\\n";
-    else
+    } else if (code < 0x20 || code == 0x7F) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\u%04X", static_cast<unsigned>(code));
+      out += escape;
+    } else {
       out += c;
+    }
   }
   return out + "\"";
 }
@@ -93,6 +103,7 @@ void Flatten(const toml::table& table, const std::string& prefix, const std::str
 }  // namespace
 
 TomlTable ParseToml(std::string_view text, const std::string& source) {
+  RequireShallow(text, source);
   TomlTable out;
   try {
     Flatten(toml::parse(text), "", source, out);
@@ -104,7 +115,10 @@ TomlTable ParseToml(std::string_view text, const std::string& source) {
 
 #else
 
-TomlTable ParseToml(std::string_view text, const std::string& source) { return ParseTomlPlain(text, source); }
+TomlTable ParseToml(std::string_view text, const std::string& source) {
+  RequireShallow(text, source);
+  return ParseTomlPlain(text, source);
+}
 
 #endif
 

@@ -1,4 +1,6 @@
 // The plain TOML reader: what Lumen writes, and what a person writes by hand in a sequence.toml.
+#include <charconv>
+
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
 #include "lumen/base/toml.h"
@@ -113,12 +115,26 @@ class PlainParser {
           c = '\n';
         else if (c == 't')
           c = '\t';
+        else if (c == 'u')
+          c = ParseControl();
         else if (c != '"' && c != '\\')
           Fail("unknown escape in a string");
       }
       out += c;
     }
     Fail("a string does not end");
+  }
+
+  // Four hexadecimal digits; of the characters so written only those that cannot be written plainly are used.
+  char ParseControl() {
+    constexpr size_t kDigits = 4;
+    unsigned code = 0;
+    const std::string digits(text_.substr(position_ + 1, kDigits));
+    const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+    if (digits.size() != kDigits || fault != std::errc() || end != digits.data() + kDigits || code > 0x7F)
+      Fail("unknown escape in a string");
+    position_ += kDigits;
+    return static_cast<char>(code);
   }
 
   TomlValue::Array ParseArray() {

@@ -58,5 +58,26 @@ TEST(Toml, FormattedValuesReadBack) {
   }
 }
 
+TEST(Toml, DeepNestingIsRefused) {
+  for (const std::string& text : {"a = " + std::string(100000, '[') + std::string(100000, ']'), "[" + [] {
+                                    std::string name = "a";
+                                    for (int k = 0; k < 50000; ++k) name += ".a";
+                                    return name;
+                                  }() + "]\n"}) {
+    EXPECT_THROW(ParseToml(text, "deep.toml"), InputError);
+  }
+  EXPECT_NO_THROW(
+      ParseToml("a = [[[1.5, 2.5], [3]], [[4]]]  # isn't [[ deep\nb = \"[[[\"\n", "shallow.toml"));
+}
+
+// Whatever a file is called, what is written of it reads back.
+TEST(Toml, NamesOfAnyBytesReadBack) {
+  const std::string name = "a\x1b[31m\tb\x7f\\\"c\x01\xff\xc3\xbc";
+  for (const auto& parse : {ParseToml, ParseTomlPlain}) {
+    const TomlTable table = parse("name = " + FormatToml({name}) + "\n", "x");
+    EXPECT_EQ(std::get<std::string>(table.at("name").value), "a\x1b[31m\tb\x7f\\\"c\x01\xEF\xBF\xBD\xc3\xbc");
+  }
+}
+
 }  // namespace
 }  // namespace lumen
