@@ -5,6 +5,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
+#include "lumen/base/nesting.h"
 #include "lumen/base/text.h"
 #include "lumen/io/opencv_codec.h"
 
@@ -206,11 +207,12 @@ Camera ParseColmapCamera(const std::string& text, const std::string& source) {
 }
 
 Camera LoadCalibration(const std::filesystem::path& path) {
-  const std::string text = ReadFile(path);
+  const std::string text = ReadFile(path, limits::kTextBytes);
   if (Trim(text).empty()) throw InputError(path, "is empty");
   const std::string ending = ToLower(path.extension().string());
   if (ending == ".toml") return ParseCamera(ParseToml(text, path.string()), path.string());
   if (ending == ".txt") return ParseColmapCamera(text, path.string());
+  RequireShallowMarkup(text, path.string());
   return LoadOpenCvCalibration(path);
 }
 

@@ -56,7 +56,7 @@ Rigid3 MakePose(const fs::path& path, const std::string& where, const double* q,
 // Lines with their words, comments left out; empty lines stay, since an image without points has one.
 class TextLines {
  public:
-  explicit TextLines(const fs::path& path) : path_(path), text_(ReadFile(path)) {}
+  explicit TextLines(const fs::path& path) : path_(path), text_(WithoutByteOrderMark(ReadFile(path))) {}
 
   bool Next(bool empty_too = false) {
     while (at_ < text_.size()) {

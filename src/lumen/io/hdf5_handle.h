@@ -25,4 +25,13 @@ class Hdf5Handle {
   herr_t (*close_)(hid_t);
 };
 
+// IEEE's half precision, which HDF5 has no name for.
+inline Hdf5Handle MakeHalfType() {
+  Hdf5Handle half(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+  H5Tset_fields(half.Id(), 15, 10, 5, 0, 10);
+  H5Tset_size(half.Id(), 2);
+  H5Tset_ebias(half.Id(), 15);
+  return half;
+}
+
 }  // namespace lumen

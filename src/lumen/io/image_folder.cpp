@@ -44,7 +44,9 @@ class ImageFolderSource : public FileListSource {
   explicit ImageFolderSource(const fs::path& folder) {
     std::vector<fs::path> files;
     for (const fs::path& file : ListFiles(folder)) {
-      if (IsImageFile(file) && file.stem() != "mask") files.push_back(file);
+      // Hidden files are other systems' notes on the pictures beside them.
+      const bool hidden = StartsWith(file.filename().string(), ".");
+      if (IsImageFile(file) && file.stem() != "mask" && !hidden) files.push_back(file);
     }
     if (files.empty()) throw InputError(folder, "holds no images");
     std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {

@@ -9,6 +9,7 @@
 #include "lumen/base/half.h"
 #include "lumen/base/text.h"
 #include "lumen/io/hdf5_handle.h"
+#include "lumen/io/hdf5_reader.h"
 
 namespace lumen {
 
@@ -17,16 +18,6 @@ namespace {
 constexpr int64_t kFormat = 3;  // 2 had pinholes alone; 1 all pictures as single precision, none retired
 constexpr int64_t kOldestFormat = 1;
 constexpr hsize_t kMaxKeyframes = 100000;
-
-// IEEE's half precision, which HDF5 has no name for. It would convert from and to it, slowly, and makes 0.5
-// of what is just below one: that is done here instead.
-Hdf5Handle MakeHalf() {
-  Hdf5Handle half(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
-  H5Tset_fields(half.Id(), 15, 10, 5, 0, 10);
-  H5Tset_size(half.Id(), 2);
-  H5Tset_ebias(half.Id(), 15);
-  return half;
-}
 
 using Shape = std::vector<hsize_t>;
 
@@ -44,7 +35,7 @@ class MapWriter {
       : path_(path),
         file_(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, Properties(H5P_FILE_CREATE).Id(), H5P_DEFAULT),
               H5Fclose),
-        half_(MakeHalf()) {
+        half_(MakeHalfType()) {
     Require(file_.Valid());
     ReserveFile(temporary, most_bytes, path);
   }
@@ -115,69 +106,47 @@ class MapWriter {
 
 class MapReader {
  public:
-  explicit MapReader(const std::filesystem::path& path)
-      : path_(path), file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose) {
-    if (!file_.Valid())
-      throw InputError(path, std::filesystem::exists(path) ? "not an HDF5 file" : "no such file");
-  }
+  explicit MapReader(const std::filesystem::path& path) : path_(path), file_(path) {}
 
   template <typename T>
-  std::vector<T> Read(const std::string& name, hid_t type, Shape* shape = nullptr) const {
-    const Hdf5Handle set(H5Dopen2(file_.Id(), name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!set.Valid()) throw InputError(path_, StrCat("not a map: it has no \"", name, "\""));
-    const Hdf5Handle space(H5Dget_space(set.Id()), H5Sclose);
-    Shape extents(static_cast<size_t>(std::max(0, H5Sget_simple_extent_ndims(space.Id()))));
-    H5Sget_simple_extent_dims(space.Id(), extents.data(), nullptr);
-    constexpr size_t most = size_t{1} << 28;
-    if (CountOf(extents) > most) throw InputError(path_, StrCat("\"", name, "\" is too large to be true"));
-    std::vector<T> values(CountOf(extents));
-    if (!values.empty() && H5Dread(set.Id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
-      throw InputError(path_, StrCat("\"", name, "\" cannot be read"));
-    if (shape != nullptr) *shape = extents;
-    return values;
+  std::vector<T> Read(const std::string& name) const {
+    if (!file_.Has(name)) Refuse(StrCat("not a map: it has no \"", name, "\""));
+    return file_.Read<T>(name);
   }
   std::vector<double> Doubles(const std::string& name, size_t count) const {
-    std::vector<double> values = Read<double>(name, H5T_NATIVE_DOUBLE);
+    std::vector<double> values = Read<double>(name);
     if (values.size() != count) Refuse(StrCat("\"", name, "\" has ", values.size(), " numbers, not ", count));
     for (const double value : values) {
       if (!std::isfinite(value)) Refuse(StrCat("\"", name, "\" is not finite"));
     }
     return values;
   }
-  size_t Count(const std::string& name) const { return Read<double>(name, H5T_NATIVE_DOUBLE).size(); }
-  bool Has(const std::string& name) const { return H5Lexists(file_.Id(), name.c_str(), H5P_DEFAULT) > 0; }
-  std::vector<int64_t> Integers(const std::string& name) const {
-    return Read<int64_t>(name, H5T_NATIVE_INT64);
-  }
+  size_t Count(const std::string& name) const { return Read<double>(name).size(); }
+  bool Has(const std::string& name) const { return file_.Has(name); }
+  std::vector<int64_t> Integers(const std::string& name) const { return Read<int64_t>(name); }
   std::string Text(const std::string& name) const {
-    const std::vector<char> text = Read<char>(name, H5T_NATIVE_CHAR);
+    const std::vector<char> text = Read<char>(name);
     return {text.begin(), text.end()};
   }
   template <typename T>
-  Image<T> Picture(const std::string& name, hid_t type) const {
-    Shape shape;
-    const std::vector<T> values = Read<T>(name, type, &shape);
+  Image<T> Picture(const std::string& name) const {
+    const std::vector<T> values = Read<T>(name);
+    const Hdf5Shape shape = file_.Shape(name);
     if (shape.size() != 3 || values.empty()) Refuse(StrCat("\"", name, "\" is no picture"));
     Image<T> image(static_cast<int>(shape[1]), static_cast<int>(shape[0]), static_cast<int>(shape[2]));
     std::copy(values.begin(), values.end(), image.Data());
     return image;
   }
   Image<float> Floats(const std::string& name, int width, int height) const {
-    Image<float> image = IsHalf(name) ? Halves(name) : Picture<float>(name, H5T_NATIVE_FLOAT);
+    Image<float> image = file_.Has(name) && file_.HoldsHalves(name) ? Halves(name) : Picture<float>(name);
     if (image.Width() != width || image.Height() != height) Refuse(StrCat("\"", name, "\" has another size"));
     for (size_t i = 0; i < image.Size(); ++i) {
       if (!std::isfinite(image.Data()[i])) Refuse(StrCat("\"", name, "\" is not finite"));
     }
     return image;
   }
-  bool IsHalf(const std::string& name) const {
-    const Hdf5Handle set(H5Dopen2(file_.Id(), name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!set.Valid()) return false;
-    const Hdf5Handle type(H5Dget_type(set.Id()), H5Tclose);
-    return H5Tequal(type.Id(), half_.Id()) > 0;
-  }
   Image<float> Halves(const std::string& name) const {
-    const Image<uint16_t> halves = Picture<uint16_t>(name, half_.Id());
+    const Image<uint16_t> halves = Picture<uint16_t>(name);
     Image<float> image(halves.Width(), halves.Height(), halves.Channels());
     std::transform(halves.Data(), halves.Data() + halves.Size(), image.Data(), FromHalf);
     return image;
@@ -186,8 +155,7 @@ class MapReader {
 
  private:
   std::filesystem::path path_;
-  Hdf5Handle file_;
-  Hdf5Handle half_ = MakeHalf();
+  Hdf5Reader file_;
 };
 
 std::string KeyframeGroup(KeyframeId id) { return StrCat("keyframe", id); }
@@ -233,7 +201,7 @@ MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
   if (number.size() != 2) reader.Refuse(StrCat(group, " has no number"));
   frame->index = number[0];
   frame->view = view;
-  frame->image = reader.Picture<uint8_t>(group + "/image", H5T_NATIVE_UINT8);
+  frame->image = reader.Picture<uint8_t>(group + "/image");
   MapKeyframe entry;
   Image<float> bases;
   if (reader.Has(group + "/host")) {
@@ -267,7 +235,6 @@ MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
 }
 
 MapReader OpenMap(const std::filesystem::path& path) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
   MapReader reader(path);
   const std::vector<int64_t> format = reader.Integers("format");
   if (format.size() != 1 || format[0] < kOldestFormat || format[0] > kFormat)
@@ -288,8 +255,8 @@ std::shared_ptr<const View> ReadView(const MapReader& reader) {
   view->camera = {camera[0], camera[1], camera[2], camera[3], old ? 0 : camera[4]};
   if (!(view->camera.fx > 0 && view->camera.fy > 0 && view->camera.alpha >= 0 && view->camera.alpha < 1))
     reader.Refuse("its camera makes no sense");
-  view->mask = reader.Picture<uint8_t>("mask", H5T_NATIVE_UINT8);
-  view->eroded_mask = reader.Picture<uint8_t>("eroded_mask", H5T_NATIVE_UINT8);
+  view->mask = reader.Picture<uint8_t>("mask");
+  view->eroded_mask = reader.Picture<uint8_t>("eroded_mask");
   if (!SameSize(view->mask, view->eroded_mask)) reader.Refuse("its masks differ in size");
   return view;
 }

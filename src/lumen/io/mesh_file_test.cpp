@@ -114,6 +114,12 @@ TEST(MeshFile, AsciiStlIsRead) {
   EXPECT_EQ(LoadMesh(folder.Path() / "a.stl").triangles.size(), 1U);
 }
 
+TEST(MeshFile, AByteOrderMarkIsNoVertex) {
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.Path() / "a.obj", "\xEF\xBB\xBFv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+  EXPECT_EQ(LoadMesh(folder.Path() / "a.obj").vertices.size(), 3U);
+}
+
 TEST(MeshFile, FaultsAreNamed) {
   EXPECT_NE(FaultOf("a.ply", "nonsense\n").find("is not a PLY file"), std::string::npos);
   EXPECT_NE(
@@ -125,7 +131,19 @@ TEST(MeshFile, FaultsAreNamed) {
   EXPECT_NE(FaultOf("a.obj", "v 0 0 0\nf 1 2 3\n").find("names vertex 1 of 1"), std::string::npos);
   EXPECT_NE(FaultOf("a.obj", "v 0 0 x\n").find("line 1: \"x\" is not a number"), std::string::npos);
   EXPECT_NE(FaultOf("a.obj", "v 0 0 nan\n").find("not finite"), std::string::npos);
+  EXPECT_NE(FaultOf("a.obj", "v 0 0 0\nf 1 1 4294967297\n").find("not a vertex number"), std::string::npos);
   const std::string head = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\n";
+  const std::string faces =
+      "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n"
+      "element face 1\nproperty list uchar float vertex_indices\nend_header\n0 0 0\n";
+  EXPECT_EQ(FaultOf("a.ply", faces + "3 0 0 0\n"), "");
+  for (const char* face : {"3 0 0.5 0\n", "3 0 nan 0\n", "3 0 1e300 0\n", "2.5 0 0 0\n", "nan 0 0 0\n"})
+    EXPECT_NE(FaultOf("a.ply", faces + face).find("whole number"), std::string::npos) << face;
+  EXPECT_NE(FaultOf("a.ply", head + "end_header\n0\n").find("have no y"), std::string::npos);
+  EXPECT_NE(FaultOf("a.ply", "ply\nformat binary_middle_endian 1.0\nend_header\n").find("unknown format"),
+            std::string::npos);
+  const std::string facet = "solid x\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 nan 0\nendsolid\n";
+  EXPECT_NE(FaultOf("a.stl", facet).find("not finite"), std::string::npos);
   EXPECT_NE(FaultOf("a.ply", head + "property list uchar float more\nend_header\n0 1 2\n").find("a list"),
             std::string::npos);
   EXPECT_NE(

@@ -1,5 +1,6 @@
 #include <Eigen/Geometry>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -20,7 +21,8 @@ float ParseFloat(const std::string& word, const std::string& name, int line) {
 // OBJ counts from 1, or back from the end when negative; "7/2/3" names vertex, texture, normal.
 int32_t ParseObjIndex(const std::string& word, size_t vertex_count, const std::string& name, int line) {
   const auto index = ParseInteger(Split(word, '/')[0]);
-  if (!index || *index == 0)
+  constexpr long long kMost = std::numeric_limits<int32_t>::max();
+  if (!index || *index == 0 || *index > kMost || *index < -kMost)
     throw InputError(name, StrCat("line ", line, ": \"", word, "\" is not a vertex number"));
   return static_cast<int32_t>(*index > 0 ? *index - 1 : static_cast<long long>(vertex_count) + *index);
 }
@@ -29,7 +31,10 @@ int32_t ParseObjIndex(const std::string& word, size_t vertex_count, const std::s
 class CornerMerger {
  public:
   explicit CornerMerger(TriangleMesh& mesh) : mesh_(mesh) {}
-  void AddTriangle(const Eigen::Vector3f (&corners)[3]) {
+  // Corners must be finite: what is no number is neither equal to anything nor before or behind it.
+  void AddTriangle(const Eigen::Vector3f (&corners)[3], const std::string& name) {
+    for (const Eigen::Vector3f& corner : corners)
+      if (!corner.allFinite()) throw InputError(name, "holds a vertex that is not finite");
     mesh_.triangles.push_back({Find(corners[0]), Find(corners[1]), Find(corners[2])});
   }
 
@@ -60,7 +65,7 @@ TriangleMesh ParseStlText(const std::string& text, const std::string& name) {
     if (words.size() != 4) throw InputError(name, StrCat("line ", number, ": a vertex needs three numbers"));
     for (int k = 0; k < 3; ++k) corners[corner][k] = ParseFloat(words[k + 1], name, number);
     if (++corner < 3) continue;
-    merger.AddTriangle(corners);
+    merger.AddTriangle(corners, name);
     corner = 0;
   }
   if (corner != 0) throw InputError(name, "the file is cut short");
@@ -72,7 +77,7 @@ TriangleMesh ParseStlText(const std::string& text, const std::string& name) {
 TriangleMesh ParseObj(const std::string& bytes, const std::string& name) {
   TriangleMesh mesh;
   int number = 0;
-  for (const std::string& line : Split(bytes, '\n')) {
+  for (const std::string& line : Split(WithoutByteOrderMark(bytes), '\n')) {
     ++number;
     const std::vector<std::string> words = SplitWords(line);
     if (words.empty()) continue;
@@ -121,7 +126,7 @@ TriangleMesh ParseStl(const std::string& bytes, const std::string& name) {
   for (uint32_t i = 0; i < count; ++i) {
     Eigen::Vector3f corners[3];
     std::memcpy(static_cast<void*>(corners), bytes.data() + kStlHeader + kStlTriangle * i + 12, 36);
-    merger.AddTriangle(corners);
+    merger.AddTriangle(corners, name);
   }
   return mesh;
 }

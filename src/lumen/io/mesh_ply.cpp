@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
@@ -73,6 +75,15 @@ class PlyBody {
     return 0;
   }
 
+  // A count or a vertex number, which must be whole.
+  int32_t ReadWhole(PlyType type) {
+    const double value = Read(type);
+    if (!(value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max()) ||
+        value != std::floor(value))
+      throw InputError(name_, StrCat("holds ", FormatDouble(value), " where a whole number must stand"));
+    return static_cast<int32_t>(value);
+  }
+
   size_t BytesLeft() const { return bytes_.size() - position_; }
 
  private:
@@ -139,6 +150,8 @@ PlyHeader ParseHeader(const std::string& bytes, const std::string& name) {
       header.encoding = words[1] == "ascii"                  ? PlyEncoding::kAscii
                         : words[1] == "binary_little_endian" ? PlyEncoding::kLittle
                                                              : PlyEncoding::kBig;
+      if (header.encoding == PlyEncoding::kBig && words[1] != "binary_big_endian")
+        throw InputError(name, StrCat("is a PLY of the unknown format \"", words[1], '"'));
     } else if (words[0] == "element" && words.size() >= 3) {
       const auto count = ParseInteger(words[2]);
       if (!count || *count < 0) throw InputError(name, "the PLY header is damaged");
@@ -168,7 +181,7 @@ struct VertexRow {
       else if (i < 6)
         normal[i - 3] = static_cast<float>(value);
       else
-        color[i - 6] = static_cast<uint8_t>(std::clamp(value, 0.0, 255.0));
+        color[i - 6] = value > 0 ? static_cast<uint8_t>(std::min(value, 255.0)) : uint8_t{0};
       return true;
     }
     return false;
@@ -180,7 +193,9 @@ bool HasProperty(const PlyElement& element, const std::string& name) {
                      [&](const PlyProperty& p) { return p.name == name; });
 }
 
-void ReadVertices(const PlyElement& element, PlyBody& body, TriangleMesh& mesh) {
+void ReadVertices(const PlyElement& element, PlyBody& body, const std::string& name, TriangleMesh& mesh) {
+  for (const char* axis : {"x", "y", "z"})
+    if (!HasProperty(element, axis)) throw InputError(name, StrCat("its vertices have no ", axis));
   const bool normals = HasProperty(element, "nx");
   const bool colors = HasProperty(element, "red");
   for (int64_t i = 0; i < element.count; ++i) {
@@ -206,10 +221,13 @@ void ReadOther(const PlyElement& element, PlyBody& body, TriangleMesh& mesh) {
         continue;
       }
       std::vector<int32_t> polygon;
-      for (auto left = static_cast<int64_t>(body.Read(property.count_type)); left > 0; --left) {
-        polygon.push_back(static_cast<int32_t>(body.Read(property.type)));
+      const bool indices = element.name == "face" && StartsWith(property.name, "vertex_ind");
+      for (int32_t left = body.ReadWhole(property.count_type); left > 0; --left) {
+        if (indices)
+          polygon.push_back(body.ReadWhole(property.type));
+        else
+          body.Read(property.type);
       }
-      if (element.name != "face" || !StartsWith(property.name, "vertex_ind")) continue;
       for (size_t k = 2; k < polygon.size(); ++k)
         mesh.triangles.push_back({polygon[0], polygon[k - 1], polygon[k]});
     }
@@ -232,7 +250,7 @@ TriangleMesh ParsePly(const std::string& bytes, const std::string& name) {
     if (static_cast<size_t>(element.count) > body.BytesLeft())
       throw InputError(name, "the file is cut short");
     if (element.name == "vertex")
-      ReadVertices(element, body, mesh);
+      ReadVertices(element, body, name, mesh);
     else
       ReadOther(element, body, mesh);
   }

@@ -1,6 +1,8 @@
 #include "lumen/io/opencv_codec.h"
 
+#include "lumen/base/isolated.h"
 #include "lumen/base/module.h"
+#include "lumen/io/calibration.h"
 
 namespace lumen {
 
@@ -34,7 +36,15 @@ std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) {
   return RequireModule("JPEG").EncodeJpeg(rgb, quality);
 }
 Camera LoadOpenCvCalibration(const fs::path& path) {
-  return RequireModule(path.string()).LoadCalibration(path);
+  const OpenCvModule& module = RequireModule(path.string());
+  // Its parser of YAML believes what it reads.
+  Isolated reader(path.string(), [&](std::string_view, RecordWriter& out) {
+    out.Write(FormatCamera(module.LoadCalibration(path)));
+  });
+  std::string text;
+  constexpr size_t kMost = 1 << 16;
+  reader.Ask("", [&](RecordReader& in) { text = in.ReadText(kMost); });
+  return ParseCamera(ParseToml(text, path.string()), path.string());
 }
 std::unique_ptr<FrameSource> OpenVideo(const fs::path& path) {
   return RequireModule(path.string()).OpenVideo(path);

@@ -1,12 +1,14 @@
 // The module that links OpenCV; see opencv_codec.h.
 #include "lumen/io/opencv_codec.h"
 
+#include <cstdlib>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
 
+#include "lumen/base/limits.h"
 #include "lumen/base/text.h"
 #include "lumen/io/opencv_board.h"
 
@@ -108,6 +110,7 @@ Camera LoadStoredCalibration(const std::filesystem::path& path) {
   const PinholeCamera pinhole{k.at<double>(0, 0), k.at<double>(1, 1), k.at<double>(0, 2), k.at<double>(1, 2)};
   if (!(pinhole.fx > 0) || !(pinhole.fy > 0))
     throw InputError(path, "has a focal length that is not positive");
+  if (!cv::checkRange(k) || !cv::checkRange(d)) throw InputError(path, "holds numbers that are not finite");
   return {MakeModel(pinhole, d, IsFisheye(file), path), width, height};
 }
 
@@ -141,7 +144,13 @@ class VideoSource : public FrameSource {
 
   std::optional<RawFrame> Next() override {
     cv::Mat bgr;
-    if (!capture_.read(bgr) || bgr.empty()) {
+    bool good = false;
+    try {
+      good = capture_.read(bgr);
+    } catch (const cv::Exception&) {
+      // handled below: the end
+    }
+    if (!good || bgr.empty()) {
       if (next_ == 0) throw InputError(path_, "not one frame can be decoded");
       return std::nullopt;
     }
@@ -170,7 +179,11 @@ class Module : public OpenCvModule {
     return EncodeAsJpeg(rgb, quality);
   }
   Camera LoadCalibration(const std::filesystem::path& path) const override {
-    return LoadStoredCalibration(path);
+    try {
+      return LoadStoredCalibration(path);
+    } catch (const cv::Exception&) {
+      throw InputError(path, "holds something else where a calibration's numbers must stand");
+    }
   }
   std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path) const override {
     return std::make_unique<VideoSource>(path);
@@ -189,6 +202,8 @@ class Module : public OpenCvModule {
 }  // namespace lumen
 
 extern "C" __attribute__((visibility("default"))) const lumen::OpenCvModule* LumenOpenCvModule() {
+  // It reads this once, when the first picture comes.
+  ::setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(lumen::limits::kImagePixels).c_str(), 0);
   static const lumen::Module module;
   return &module;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "lumen/base/file.h"
+#include "lumen/base/limits.h"
 
 namespace lumen {
 
@@ -64,6 +65,9 @@ bool ReadHeader(Reader& reader, bool want_16) {
   png_set_read_fn(reader.png, &reader, OnRead);
   png_set_user_limits(reader.png, 1 << 15, 1 << 15);
   png_read_info(reader.png, reader.info);
+  if (uint64_t{png_get_image_width(reader.png, reader.info)} * png_get_image_height(reader.png, reader.info) >
+      limits::kImagePixels)
+    png_error(reader.png, "the image is too large");
   if (want_16) {
     if (png_get_bit_depth(reader.png, reader.info) != 16 ||
         png_get_color_type(reader.png, reader.info) != PNG_COLOR_TYPE_GRAY) {
@@ -147,10 +151,10 @@ Image<uint8_t> DecodePng8(const std::string& bytes, const std::string& name) {
 std::string EncodePng(ImageView<const uint8_t> image) { return Encode(image); }
 
 void SavePng(const std::filesystem::path& path, ImageView<const uint8_t> image) {
-  WriteFileAtomically(path, Encode(image));
+  WriteFileAtomically(path, Encode(image), Flush::kLater);
 }
 void SavePng(const std::filesystem::path& path, ImageView<const uint16_t> image) {
-  WriteFileAtomically(path, Encode(image));
+  WriteFileAtomically(path, Encode(image), Flush::kLater);
 }
 
 }  // namespace lumen

@@ -94,8 +94,14 @@ std::string TextOr(const Json& object, const char* key) {
 std::optional<Camera> ParseCameraJson(const Json& json) {
   const auto number = [&](const char* key) { return json.At(key).AsDouble(); };
   const PinholeCamera pinhole{number("fx"), number("fy"), number("cx"), number("cy")};
-  const auto width = static_cast<int>(json.At("width").AsInteger());
-  const auto height = static_cast<int>(json.At("height").AsInteger());
+  const int64_t columns = json.At("width").AsInteger(), rows = json.At("height").AsInteger();
+  const bool finite = std::isfinite(pinhole.cx) && std::isfinite(pinhole.cy) && std::isfinite(pinhole.fx) &&
+                      std::isfinite(pinhole.fy);
+  constexpr int kMostSide = 1 << 14;
+  if (!finite || !(pinhole.fx > 0) || !(pinhole.fy > 0) || std::min(columns, rows) < 1 ||
+      std::max(columns, rows) > kMostSide)
+    throw InputError("the camera makes no sense");
+  const auto width = static_cast<int>(columns), height = static_cast<int>(rows);
   if (json.Find("alpha") == nullptr) return Camera(pinhole, width, height);
   const double alpha = number("alpha");
   if (!(alpha >= 0 && alpha < 1)) throw InputError("the camera's alpha must be at least 0 and less than 1");
@@ -125,7 +131,12 @@ void ReadSummary(const fs::path& path, RunFolder& run) {
     run.depth_scale = scale->AsDouble();
   }
   const Json* camera = run.summary.Find(run_key::kCamera);
-  if (camera != nullptr && camera->IsObject()) run.depth_camera = ParseCameraJson(*camera);
+  if (camera == nullptr || !camera->IsObject()) return;
+  try {
+    run.depth_camera = ParseCameraJson(*camera);
+  } catch (const InputError& error) {
+    throw InputError(path, error.what());
+  }
 }
 
 }  // namespace

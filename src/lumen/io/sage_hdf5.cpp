@@ -1,92 +1,46 @@
 #include "lumen/io/sage_hdf5.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "lumen/base/error.h"
+#include "lumen/base/limits.h"
 #include "lumen/base/text.h"
-#include "lumen/io/hdf5_handle.h"
+#include "lumen/io/hdf5_reader.h"
 
 namespace lumen {
 
 namespace {
 
-class Dataset {
- public:
-  Dataset(hid_t file, const char* key, const std::filesystem::path& path)
-      : key_(key), path_(path), set_(H5Dopen2(file, key, H5P_DEFAULT), H5Dclose) {
-    if (!set_.Valid()) throw InputError(path, StrCat("has no dataset \"", key, "\""));
-    const Hdf5Handle space(H5Dget_space(set_.Id()), H5Sclose);
-    shape_.resize(static_cast<size_t>(std::max(0, H5Sget_simple_extent_ndims(space.Id()))));
-    H5Sget_simple_extent_dims(space.Id(), shape_.data(), nullptr);
-  }
-
-  const std::vector<hsize_t>& Shape() const { return shape_; }
-  void CheckShape(size_t dimensions) const {
-    if (shape_.size() != dimensions)
-      throw InputError(path_, StrCat("\"", key_, "\" has ", shape_.size(), " dimensions, not ", dimensions));
-    for (const hsize_t extent : shape_) {
-      if (extent == 0) throw InputError(path_, StrCat("\"", key_, "\" is empty"));
-    }
-  }
-
-  // One item along the first dimension.
-  template <typename T>
-  std::vector<T> ReadItem(hsize_t index, hid_t type) const {
-    std::vector<hsize_t> start(shape_.size(), 0);
-    std::vector<hsize_t> count = shape_;
-    start[0] = index;
-    count[0] = 1;
-    size_t size = 1;
-    for (const hsize_t extent : count) size *= extent;
-    const Hdf5Handle space(H5Dget_space(set_.Id()), H5Sclose);
-    const Hdf5Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
-                            H5Sclose);
-    std::vector<T> values(size);
-    const bool good =
-        H5Sselect_hyperslab(space.Id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >= 0 &&
-        H5Dread(set_.Id(), type, memory.Id(), space.Id(), H5P_DEFAULT, values.data()) >= 0;
-    if (!good) throw InputError(path_, StrCat("item ", index, " of \"", key_, "\" cannot be read"));
-    return values;
-  }
-
- private:
-  std::string key_;
-  std::filesystem::path path_;
-  Hdf5Handle set_;
-  std::vector<hsize_t> shape_;
-};
-
-Hdf5Handle OpenFile(const std::filesystem::path& path) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
-  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  if (!file.Valid())
-    throw InputError(path, std::filesystem::exists(path) ? "is not an HDF5 file" : "no such file");
-  return file;
-}
-
 class SageSource : public FrameSource {
  public:
-  explicit SageSource(const std::filesystem::path& path)
-      : path_(path), file_(OpenFile(path)), color_(file_.Id(), "color", path) {
-    color_.CheckShape(4);
+  explicit SageSource(const std::filesystem::path& path) : path_(path), file_(path) {
+    const std::vector<uint64_t> shape = RequireShape("color", 4);
+    if (shape[3] != 3) throw InputError(path, "\"color\" does not have three channels");
+    if (shape[1] * shape[2] > limits::kImagePixels)
+      throw InputError(path, StrCat("its pictures are of ", shape[2], " x ", shape[1], " pixels: too large"));
     // Every file of theirs is called alike; the folder says whose it is.
     const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
     info_.name = path.stem() == "fusion_data" ? folder.filename().string() : path.stem().string();
-    info_.frame_count = static_cast<int64_t>(color_.Shape()[0]);
-    info_.height = static_cast<int>(color_.Shape()[1]);
-    info_.width = static_cast<int>(color_.Shape()[2]);
-    if (color_.Shape()[3] != 3) throw InputError(path, "\"color\" does not have three channels");
+    info_.frame_count = static_cast<int64_t>(shape[0]);
+    info_.height = static_cast<int>(shape[1]);
+    info_.width = static_cast<int>(shape[2]);
     ReadMask();
     ReadIntrinsics();
-    if (H5Lexists(file_.Id(), "extrinsics", H5P_DEFAULT) > 0) ReadExtrinsics();
+    if (file_.Has("extrinsics")) ReadExtrinsics();
     for (const char* key : {"render_depth", "mean_depth"}) {
-      if (!depth_ && H5Lexists(file_.Id(), key, H5P_DEFAULT) > 0)
-        depth_ = std::make_unique<Dataset>(file_.Id(), key, path);
+      if (!depth_.empty() || !file_.Has(key)) continue;
+      const std::vector<uint64_t> maps = file_.Shape(key);
+      if (maps.size() < 3 || maps[1] != shape[1] || maps[2] != shape[2])
+        throw InputError(path, StrCat("\"", key, "\" is of another size than the images"));
+      depth_ = key;
+      depth_count_ = static_cast<int64_t>(maps[0]);
     }
   }
 
   std::optional<RawFrame> Next() override {
     if (next_ >= info_.frame_count) return std::nullopt;
-    const std::vector<uint8_t> bgr = color_.ReadItem<uint8_t>(static_cast<hsize_t>(next_), H5T_NATIVE_UINT8);
+    const std::vector<uint8_t> bgr = file_.ReadItem<uint8_t>("color", next_);
     RgbImage image(info_.width, info_.height, 3);
     for (size_t i = 0; i < bgr.size(); i += 3) {
       for (size_t c = 0; c < 3; ++c) image.Data()[i + c] = bgr[i + 2 - c];
@@ -98,8 +52,8 @@ class SageSource : public FrameSource {
   bool Skip() override { return next_ < info_.frame_count ? (++next_, true) : false; }
 
   std::optional<DepthImage> LoadDepth(int64_t index) const override {
-    if (!depth_ || index < 0 || index >= static_cast<int64_t>(depth_->Shape()[0])) return std::nullopt;
-    const std::vector<float> values = depth_->ReadItem<float>(static_cast<hsize_t>(index), H5T_NATIVE_FLOAT);
+    if (depth_.empty() || index < 0 || index >= depth_count_) return std::nullopt;
+    const std::vector<float> values = file_.ReadItem<float>(depth_, index);
     DepthImage depth(info_.width, info_.height);
     if (values.size() != depth.Size())
       throw InputError(path_, "depth maps are of another size than the images");
@@ -109,9 +63,19 @@ class SageSource : public FrameSource {
   }
 
  private:
+  std::vector<uint64_t> RequireShape(const char* key, size_t dimensions) const {
+    const std::vector<uint64_t> shape = file_.Shape(key);
+    if (shape.size() != dimensions)
+      throw InputError(path_, StrCat("\"", key, "\" has ", shape.size(), " dimensions, not ", dimensions));
+    constexpr uint64_t kMostExtent = 100'000'000;
+    for (const uint64_t extent : shape)
+      if (extent == 0 || extent > kMostExtent)
+        throw InputError(path_, StrCat("\"", key, "\" is ", extent, " long along one dimension"));
+    return shape;
+  }
+
   void ReadMask() {
-    const Dataset set(file_.Id(), "mask", path_);
-    const std::vector<uint8_t> values = set.ReadItem<uint8_t>(0, H5T_NATIVE_UINT8);
+    const std::vector<uint8_t> values = file_.ReadItem<uint8_t>("mask", 0);
     Mask mask(info_.width, info_.height);
     if (values.size() != mask.Size()) throw InputError(path_, "\"mask\" is of another size than the images");
     for (size_t i = 0; i < values.size(); ++i) mask.Data()[i] = values[i] != 0 ? 255 : 0;
@@ -119,20 +83,21 @@ class SageSource : public FrameSource {
   }
 
   void ReadIntrinsics() {
-    const Dataset set(file_.Id(), "intrinsics", path_);
-    set.CheckShape(3);
-    const std::vector<double> k = set.ReadItem<double>(0, H5T_NATIVE_DOUBLE);
-    if (k.size() != 9 || !(k[0] > 0) || !(k[4] > 0))
+    RequireShape("intrinsics", 3);
+    const std::vector<double> k = file_.ReadItem<double>("intrinsics", 0);
+    const bool finite = std::all_of(k.begin(), k.end(), [](double value) { return std::isfinite(value); });
+    if (k.size() != 9 || !finite || !(k[0] > 0) || !(k[4] > 0))
       throw InputError(path_, "\"intrinsics\" is not a camera matrix");
     info_.camera = Camera(PinholeCamera{k[0], k[4], k[2], k[5]}, info_.width, info_.height);
   }
 
   void ReadExtrinsics() {
-    const Dataset set(file_.Id(), "extrinsics", path_);
-    set.CheckShape(3);
+    const std::vector<uint64_t> shape = RequireShape("extrinsics", 3);
+    if (shape[1] < 3 || shape[2] != 4)
+      throw InputError(path_, "\"extrinsics\" does not hold 3 x 4 or 4 x 4 matrices");
     Trajectory truth;
-    for (int64_t i = 0; i < std::min<int64_t>(info_.frame_count, static_cast<int64_t>(set.Shape()[0])); ++i) {
-      const std::vector<double> m = set.ReadItem<double>(static_cast<hsize_t>(i), H5T_NATIVE_DOUBLE);
+    for (int64_t i = 0; i < std::min<int64_t>(info_.frame_count, static_cast<int64_t>(shape[0])); ++i) {
+      const std::vector<double> m = file_.ReadItem<double>("extrinsics", i);
       Eigen::Matrix3d rotation;
       rotation << m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10];
       const Eigen::Vector3d translation(m[3], m[7], m[11]);
@@ -146,10 +111,9 @@ class SageSource : public FrameSource {
   }
 
   std::filesystem::path path_;
-  Hdf5Handle file_;
-  Dataset color_;
-  std::unique_ptr<Dataset> depth_;
-  int64_t next_ = 0;
+  Hdf5Reader file_;
+  std::string depth_;  // the key of the depth maps; empty: there are none
+  int64_t depth_count_ = 0, next_ = 0;
 };
 
 }  // namespace

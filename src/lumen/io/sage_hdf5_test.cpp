@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <functional>
+
+#include "lumen/base/error.h"
 #include "lumen/base/file.h"
 
 namespace lumen {
@@ -70,6 +73,100 @@ TEST(SageHdf5, MissingKeyAndForeignFileAreNamed) {
   const TemporaryFolder folder;
   WriteFileAtomically(folder.Path() / "x.h5", "not hdf5");
   EXPECT_THROW(OpenSageHdf5(folder.Path() / "x.h5"), InputError);
+}
+
+// Replaces a dataset of the example by one of another shape or kind, and says what is wrong with that.
+std::string FaultWith(const char* key, const std::function<void(hid_t)>& write) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteExample(folder.Path());
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(file, key, H5P_DEFAULT);
+  write(file);
+  H5Fclose(file);
+  try {
+    const auto source = OpenSageHdf5(path);
+    while (source->Next()) continue;
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SageHdf5, OtherShapesAndKindsAreRefused) {
+  const auto set = [](const char* key, const std::vector<hsize_t>& shape) {
+    hsize_t size = 1;
+    for (const hsize_t extent : shape) size *= extent;
+    return [=](hid_t file) { WriteSet(file, key, shape, std::vector<float>(size, 1.0F), H5T_NATIVE_FLOAT); };
+  };
+  const auto scalar = [](const char* key) {
+    return [=](hid_t file) {
+      const hid_t space = H5Screate(H5S_SCALAR);
+      H5Dclose(H5Dcreate2(file, key, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+      H5Sclose(space);
+    };
+  };
+  for (const char* key : {"color", "mask", "intrinsics", "extrinsics", "render_depth"}) {
+    EXPECT_NE(FaultWith(key, scalar(key)).find("a single value"), std::string::npos) << key;
+    EXPECT_NE(FaultWith(key, set(key, {2})), "") << key;
+    EXPECT_NE(FaultWith(key, set(key, {1, 1, 1, 1, 1, 1})), "") << key;
+  }
+  EXPECT_NE(FaultWith("extrinsics", set("extrinsics", {3, 2, 2})).find("matrices"), std::string::npos);
+  EXPECT_NE(FaultWith("extrinsics", set("extrinsics", {3, 4, 4})).find("rigid"), std::string::npos);
+  EXPECT_NE(
+      FaultWith("mask",
+                [](hid_t file) {
+                  const hid_t space = H5Screate_simple(1, std::vector<hsize_t>{1}.data(), nullptr);
+                  const hid_t text = H5Tcopy(H5T_C_S1);
+                  H5Tset_size(text, H5T_VARIABLE);
+                  H5Dclose(H5Dcreate2(file, "mask", text, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+                  H5Tclose(text);
+                  H5Sclose(space);
+                })
+          .find("does not hold numbers"),
+      std::string::npos);
+}
+
+// Bytes of other files must not come in as pictures.
+TEST(SageHdf5, OtherFilesAreNotRead) {
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.Path() / "secret", std::string(1000, 's'));
+  EXPECT_NE(FaultWith("color",
+                      [&](hid_t file) {
+                        const std::vector<hsize_t> shape = {3, 4, 5, 3};
+                        const hid_t space = H5Screate_simple(4, shape.data(), nullptr);
+                        const hid_t made = H5Pcreate(H5P_DATASET_CREATE);
+                        H5Pset_external(made, (folder.Path() / "secret").c_str(), 0, 180);
+                        H5Dclose(H5Dcreate2(file, "color", H5T_NATIVE_UINT8, space, H5P_DEFAULT, made,
+                                            H5P_DEFAULT));
+                        H5Pclose(made);
+                        H5Sclose(space);
+                      })
+                .find("lies in another file"),
+            std::string::npos);
+  EXPECT_NE(FaultWith("color",
+                      [&](hid_t file) {
+                        H5Lcreate_external("other.h5", "/color", file, "color", H5P_DEFAULT, H5P_DEFAULT);
+                      })
+                .find("is a link"),
+            std::string::npos);
+}
+
+// Every byte of the structure set to something else, one at a time: an error or a picture, never a crash.
+TEST(SageHdf5, DamageIsNeverACrash) {
+  const TemporaryFolder folder;
+  const std::string whole = ReadFile(WriteExample(folder.Path()));
+  const std::filesystem::path path = folder.Path() / "damaged.h5";
+  for (size_t at = 0; at < whole.size(); at += 61) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(~bytes[at]);
+    WriteFileAtomically(path, bytes, Flush::kLater);
+    try {
+      const auto source = OpenSageHdf5(path);
+      while (source->Next()) continue;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("damaged.h5"), std::string::npos) << error.what();
+    }
+  }
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ void SequenceWriter::WriteFrame(int64_t index, ImageView<const uint8_t> rgb) {
 
 void SequenceWriter::CopyFrame(int64_t index, const fs::path& file) {
   const std::string name = FrameName(index) + ToLower(file.extension().string());
-  WriteFileAtomically(folder_ / "rgb" / name, ReadFile(file));
+  WriteFileAtomically(folder_ / "rgb" / name, ReadFile(file), Flush::kLater);
 }
 
 void SequenceWriter::WriteDepth(int64_t index, ImageView<const float> depth) {
@@ -221,6 +221,7 @@ void SequenceWriter::Finish() {
                             "\nunits = ", FormatToml({info_.units}),
                             "\ndepth_scale = ", FormatToml({info_.depth_scale}), "\n");
   if (info_.camera) text += "\n" + FormatCamera(*info_.camera);
+  FlushFolder(folder_);
   WriteFileAtomically(folder_ / "sequence.toml", text);
   finished_ = true;
 }

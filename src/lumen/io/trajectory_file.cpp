@@ -21,7 +21,7 @@ struct Line {
 std::vector<Line> ReadLines(const std::string& text) {
   std::vector<Line> lines;
   int number = 0;
-  for (const std::string& raw : Split(text, '\n')) {
+  for (const std::string& raw : Split(WithoutByteOrderMark(text), '\n')) {
     ++number;
     const std::string line = Trim(raw);
     if (!line.empty() && line[0] != '#') lines.push_back({number, SplitWords(line)});

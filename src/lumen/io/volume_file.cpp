@@ -3,11 +3,14 @@
 #include <zlib.h>
 
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
+#include "lumen/base/isolated.h"
+#include "lumen/base/limits.h"
 #include "lumen/base/module.h"
 #include "lumen/base/text.h"
 #include "lumen/io/volume_formats.h"
@@ -52,60 +55,95 @@ size_t BytesOf(VoxelType type) {
   return 1;
 }
 
+size_t BodyBytes(const Eigen::Vector3i& size, VoxelType type, const std::string& name) {
+  constexpr int kMostSide = 1 << 14;
+  if (size.minCoeff() < 2 || size.maxCoeff() > kMostSide)
+    throw InputError(name, StrCat("is a volume of ", size.x(), " x ", size.y(), " x ", size.z(),
+                                  " voxels: nothing to work with"));
+  const size_t count =
+      static_cast<size_t>(size.x()) * static_cast<size_t>(size.y()) * static_cast<size_t>(size.z());
+  if (count > limits::kVoxels) throw InputError(name, StrCat("is a volume of ", count, " voxels: too many"));
+  return count * BytesOf(type);
+}
+
 void FillValues(const std::string& bytes, size_t offset, const RawVoxels& raw, const std::string& name,
                 Volume& volume) {
-  constexpr int kMostSide = 1 << 14;
-  if (volume.size.minCoeff() < 2 || volume.size.maxCoeff() > kMostSide)
-    throw InputError(name, StrCat("is a volume of ", volume.size.x(), " x ", volume.size.y(), " x ",
-                                  volume.size.z(), " voxels: nothing to work with"));
-  const size_t count = static_cast<size_t>(volume.size.x()) * static_cast<size_t>(volume.size.y()) *
-                       static_cast<size_t>(volume.size.z());
-  if (offset > bytes.size() || bytes.size() - offset < count * BytesOf(raw.type))
+  const size_t length = BodyBytes(volume.size, raw.type, name), count = length / BytesOf(raw.type);
+  if (offset > bytes.size() || bytes.size() - offset < length)
     throw InputError(name, "the file is cut short");
   volume.values.resize(count);
   const char* data = bytes.data() + offset;
+  const auto fill = [&](auto type) { FillAs<decltype(type)>(data, raw, volume.values); };
   switch (raw.type) {
     case VoxelType::kInt8:
-      return FillAs<int8_t>(data, raw, volume.values);
+      return fill(int8_t{});
     case VoxelType::kUint8:
-      return FillAs<uint8_t>(data, raw, volume.values);
+      return fill(uint8_t{});
     case VoxelType::kInt16:
-      return FillAs<int16_t>(data, raw, volume.values);
+      return fill(int16_t{});
     case VoxelType::kUint16:
-      return FillAs<uint16_t>(data, raw, volume.values);
+      return fill(uint16_t{});
     case VoxelType::kInt32:
-      return FillAs<int32_t>(data, raw, volume.values);
+      return fill(int32_t{});
     case VoxelType::kUint32:
-      return FillAs<uint32_t>(data, raw, volume.values);
+      return fill(uint32_t{});
     case VoxelType::kFloat32:
-      return FillAs<float>(data, raw, volume.values);
+      fill(float{});
+      break;
     case VoxelType::kFloat64:
-      return FillAs<double>(data, raw, volume.values);
+      fill(double{});
+      break;
   }
+  if (!std::all_of(volume.values.begin(), volume.values.end(),
+                   [](float value) { return std::isfinite(value); }))
+    throw InputError(name, "holds voxels that are no numbers");
 }
 
 bool IsGzip(const std::string& bytes) {
   return bytes.size() > 2 && static_cast<uint8_t>(bytes[0]) == 0x1F && static_cast<uint8_t>(bytes[1]) == 0x8B;
 }
 
-std::string Inflate(const std::string& bytes, const std::string& name) {
+std::string Inflate(const std::string& bytes, size_t most, const std::string& name) {
+  if (most / limits::kDeflateRatio > bytes.size()) throw InputError(name, "the file is cut short");
   z_stream stream{};
   constexpr int kAnyHeader = 15 + 32;
   if (inflateInit2(&stream, kAnyHeader) != Z_OK) throw InputError(name, "cannot be unpacked");
   std::string out;
   std::string block(size_t{1} << 20, '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.avail_in = static_cast<uInt>(bytes.size());  // files are never larger (limits::kFileBytes)
   int status = Z_OK;
-  constexpr size_t kMost = size_t{8} << 30;
-  while (status == Z_OK && out.size() < kMost) {
+  size_t beyond = 0;
+  // What lies beyond is unpacked, too, but not kept: the checksum stands at its end.
+  constexpr size_t kMostBeyond = size_t{64} << 20;
+  while (status == Z_OK && beyond < kMostBeyond) {
     stream.next_out = reinterpret_cast<Bytef*>(block.data());
     stream.avail_out = static_cast<uInt>(block.size());
     status = inflate(&stream, Z_NO_FLUSH);
-    out.append(block, 0, block.size() - stream.avail_out);
+    const size_t got = block.size() - stream.avail_out, kept = std::min(got, most - out.size());
+    out.append(block, 0, kept);
+    beyond += got - kept;
   }
   inflateEnd(&stream);
+  if (beyond >= kMostBeyond) throw InputError(name, "holds far more data than its header says");
   if (status != Z_STREAM_END) throw InputError(name, "its packed data is damaged or cut short");
+  return out;
+}
+
+std::string InflateStart(const std::string& bytes, size_t count, const std::string& name) {
+  z_stream stream{};
+  constexpr int kAnyHeader = 15 + 32;
+  if (inflateInit2(&stream, kAnyHeader) != Z_OK) throw InputError(name, "cannot be unpacked");
+  std::string out(count, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(count);
+  const int status = inflate(&stream, Z_SYNC_FLUSH);
+  inflateEnd(&stream);
+  if (status != Z_OK && status != Z_STREAM_END)
+    throw InputError(name, "its packed data is damaged or cut short");
+  out.resize(count - stream.avail_out);
   return out;
 }
 
@@ -124,6 +162,13 @@ void RequireSpacing(const Volume& volume, const std::string& name) {
   const Eigen::Matrix3d steps = volume.lps_from_index.topLeftCorner<3, 3>();
   if (!volume.lps_from_index.allFinite() || !(std::abs(steps.determinant()) > 1e-12))
     throw InputError(name, "does not say how large its voxels are (no spacing)");
+  constexpr double kLeast = 1e-5, kMost = 1e3;  // a scan in metres is asked about later, not refused
+  for (int k = 0; k < 3; ++k) {
+    const double step = steps.col(k).norm();
+    if (step < kLeast || step > kMost)
+      throw InputError(name, StrCat("its voxels are ", FormatDouble(step),
+                                    " mm apart along one axis: not a scan of a body"));
+  }
 }
 
 std::string FormatVoxels(const Volume& volume) {
@@ -149,13 +194,69 @@ const DicomModule* Module() {
   return module;
 }
 
+// From the reading process: what it is at, what comes, and a slice at a time.
+enum class Record : uint8_t { kReading, kBegin, kSlice };
+
+class SendingSink : public VolumeSink {
+ public:
+  explicit SendingSink(RecordWriter& out) : out_(out) {}
+  void Reading(const std::string& file) override {
+    out_.Put(Record::kReading);
+    out_.Write(file);
+  }
+  void Begin(const Eigen::Vector3i& size, const Eigen::Matrix4d& lps_from_index) override {
+    out_.Put(Record::kBegin);
+    out_.Write(size.data(), 3 * sizeof(int));
+    out_.Write(lps_from_index.data(), 16 * sizeof(double));
+  }
+  void Add(const std::vector<float>& slice) override {
+    out_.Put(Record::kSlice);
+    out_.Write(slice.data(), slice.size() * sizeof(float));
+  }
+
+ private:
+  RecordWriter& out_;
+};
+
+void ReceiveVolume(RecordReader& in, Volume& volume, std::string& at) {
+  constexpr size_t kLongestName = 1 << 16;
+  for (int z = 0; z < std::max(1, volume.size.z());) {
+    const auto record = in.Get<Record>();
+    if (record == Record::kReading) {
+      at = in.ReadText(kLongestName);
+    } else if (record == Record::kBegin) {
+      in.Read(volume.size.data(), 3 * sizeof(int));
+      in.Read(volume.lps_from_index.data(), 16 * sizeof(double));
+      volume.values.resize(static_cast<size_t>(volume.size.x()) * static_cast<size_t>(volume.size.y()) *
+                           static_cast<size_t>(volume.size.z()));
+    } else {
+      const size_t slice = volume.values.size() / static_cast<size_t>(volume.size.z());
+      in.Read(volume.values.data() + static_cast<size_t>(z++) * slice, slice * sizeof(float));
+    }
+  }
+}
+
+Volume LoadDicom(const fs::path& path, const VolumeOptions& options) {
+  const DicomModule* module = Module();
+  if (module == nullptr) throw InputError(path, "reading DICOM needs Lumen's GDCM module, which is not here");
+  Volume volume;
+  std::string at = path.string();
+  Isolated reader([&at] { return at; },
+                  [&](std::string_view, RecordWriter& out) {
+                    SendingSink sink(out);
+                    module->Load(path, options, sink);
+                  });
+  reader.Ask("", [&](RecordReader& in) { ReceiveVolume(in, volume, at); });
+  return volume;
+}
+
 Volume LoadByEnding(const fs::path& path) {
   const std::string name = ToLower(path.filename().string());
   if (EndsWith(name, ".nii") || EndsWith(name, ".nii.gz")) {
     const std::string bytes = ReadFile(path);
-    const bool packed = volume_formats::IsGzip(bytes);
-    return volume_formats::ParseNifti(packed ? volume_formats::Inflate(bytes, path.string()) : bytes,
-                                      path.string());
+    return volume_formats::ParseNifti(
+        volume_formats::IsGzip(bytes) ? volume_formats::UnpackNifti(bytes, path.string()) : bytes,
+        path.string());
   }
   if (EndsWith(name, ".nrrd") || EndsWith(name, ".nhdr")) return volume_formats::LoadNrrd(path);
   if (EndsWith(name, ".mha") || EndsWith(name, ".mhd")) return volume_formats::LoadMetaImage(path);
@@ -172,8 +273,7 @@ Volume LoadVolume(const fs::path& path, const VolumeOptions& options) {
   if (!fs::exists(path)) throw InputError(path, "no such file or folder");
   Volume volume;
   if (fs::is_directory(path) || ToLower(path.extension().string()) == ".dcm") {
-    if (!HaveDicom()) throw InputError(path, "reading DICOM needs Lumen's GDCM module, which is not here");
-    volume = Module()->Load(path, options);
+    volume = LoadDicom(path, options);
   } else {
     volume = LoadByEnding(path);
   }

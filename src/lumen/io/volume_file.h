@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "lumen/scene/volume.h"
 
@@ -19,11 +20,22 @@ Volume LoadVolume(const std::filesystem::path& path, const VolumeOptions& option
 // By the ending: .nii, .nrrd, .mha. 16-bit integers.
 void SaveVolume(const std::filesystem::path& path, const Volume& volume);
 
-// The DICOM module's face: one object behind one C function.
+// What the DICOM module delivers.
+class VolumeSink {
+ public:
+  virtual ~VolumeSink() = default;
+  virtual void Reading(const std::string& file) = 0;  // from now on: what a crash is blamed on
+  virtual void Begin(const Eigen::Vector3i& size, const Eigen::Matrix4d& lps_from_index) = 0;
+  virtual void Add(const std::vector<float>& slice) = 0;  // one after the other along the third axis
+};
+
+// The DICOM module's face: one object behind one C function. It runs in a process of its own
+// (base/isolated.h), because GDCM ends its process when a file breaks its assertions.
 class DicomModule {
  public:
   virtual ~DicomModule() = default;
-  virtual Volume Load(const std::filesystem::path& folder, const VolumeOptions& options) const = 0;
+  virtual void Load(const std::filesystem::path& folder, const VolumeOptions& options,
+                    VolumeSink& sink) const = 0;
 };
 constexpr const char* kDicomModuleEntry = "LumenDicomModule";
 bool HaveDicom();  // the module can be loaded

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <Eigen/Geometry>
+#include <cmath>
 #include <cstring>
 
 #include "lumen/base/error.h"
@@ -134,6 +135,87 @@ TEST(VolumeFile, FaultsAreNamed) {
   std::string flat = nifti;
   for (size_t at = 280; at < 328; ++at) flat[at] = 0;
   EXPECT_NE(FaultOf("a.nii", flat).find("spacing"), std::string::npos);
+}
+
+TEST(VolumeFile, NiftiIsNeverGuessed) {
+  const auto fault = [](size_t at, auto value) {
+    std::string bytes = volume_formats::FormatNifti(MakeVolume());
+    std::memcpy(bytes.data() + at, &value, sizeof(value));
+    return FaultOf("a.nii", bytes);
+  };
+  for (const float offset : {0.0F, -1.0F, 100.0F, 352.5F, 1e30F, std::nanf(""), HUGE_VALF})
+    EXPECT_NE(fault(108, offset).find("vox_offset"), std::string::npos) << offset;
+  EXPECT_NE(fault(254, int16_t{0}).find("how it lies in space"), std::string::npos);
+  for (const float spacing : {0.0F, 5.0F, -0.5F, std::nanf("")})
+    EXPECT_NE(fault(80, spacing).find("spacing"), std::string::npos) << spacing;
+  EXPECT_NE(fault(112, HUGE_VALF).find("scale"), std::string::npos);
+  EXPECT_EQ(fault(112, std::nanf("")), "") << "some writers say so that there is no scale";
+  EXPECT_NE(fault(40, int16_t{4000}).find("three dimensions"), std::string::npos);
+  EXPECT_NE(fault(42, int16_t{-4}).find("nothing to work with"), std::string::npos);
+}
+
+TEST(VolumeFile, VoxelsThatAreNoNumbersAreRefused) {
+  const std::string head = "NDims = 3\nDimSize = 2 2 2\nElementSpacing = 1 1 1\nElementType = MET_FLOAT\n";
+  std::vector<float> values(8, 1);
+  const auto bytes = [&] { return std::string(reinterpret_cast<const char*>(values.data()), 32); };
+  EXPECT_EQ(FaultOf("a.mha", head + "ElementDataFile = LOCAL\n" + bytes()), "");
+  values[3] = std::nanf("");
+  EXPECT_NE(FaultOf("a.mha", head + "ElementDataFile = LOCAL\n" + bytes()).find("no numbers"),
+            std::string::npos);
+}
+
+// A small file that unpacks to very much, and a header that asks for it.
+TEST(VolumeFile, PackedDataIsNeverMoreThanItsHeaderSays) {
+  std::string bytes = volume_formats::FormatNifti(MakeVolume());
+  const std::string zeros(size_t{100} << 20, '\0');
+  EXPECT_NE(FaultOf("a.nii.gz", Gzip(bytes + zeros)).find("far more"), std::string::npos);
+  for (size_t at = 42; at < 48; at += 2) {
+    const int16_t side = 600;
+    std::memcpy(bytes.data() + at, &side, 2);
+  }
+  EXPECT_NE(FaultOf("a.nii.gz", Gzip(bytes)).find("cut short"), std::string::npos);
+  for (size_t at = 42; at < 48; at += 2) {
+    const int16_t side = 4000;
+    std::memcpy(bytes.data() + at, &side, 2);
+  }
+  EXPECT_NE(FaultOf("a.nii.gz", Gzip(bytes)).find("too many"), std::string::npos);
+}
+
+TEST(VolumeFile, HeadersNameNoFilesElsewhere) {
+  for (const char* file : {"/dev/zero", "/etc/passwd", "../a.raw", "x/../../a.raw"}) {
+    EXPECT_NE(FaultOf("a.mhd", StrCat("NDims = 3\nDimSize = 4 3 2\nElementSpacing = 1 2 3\nElementType = "
+                                      "MET_SHORT\nElementDataFile = ",
+                                      file, "\n"))
+                  .find("not beside it"),
+              std::string::npos)
+        << file;
+  }
+}
+
+TEST(VolumeFile, TextHeadersAreNeverGuessed) {
+  const std::string nrrd = volume_formats::FormatNrrd(MakeVolume());
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = nrrd;
+    text.replace(text.find(from), from.size(), to);
+    return FaultOf("a.nrrd", text);
+  };
+  EXPECT_EQ(changed("endian: little", "endian: little"), "");
+  EXPECT_NE(changed("endian: little\n", "").find("endian"), std::string::npos);
+  EXPECT_NE(changed("space: left-posterior-superior\n", "").find("how it lies"), std::string::npos);
+  EXPECT_NE(changed("left-posterior-superior", "scanner-xyz").find("how it lies"), std::string::npos);
+  EXPECT_NE(changed("endian: little", "byte skip: 2\nendian: little").find("byte skip"), std::string::npos);
+  EXPECT_NE(changed("endian: little", "space units: \"m\" \"m\" \"m\"\nendian: little").find("mm"),
+            std::string::npos);
+  EXPECT_NE(changed("sizes: 4 3 2", "sizes: 4.5 3 2").find("makes no sense"), std::string::npos);
+  EXPECT_NE(changed("sizes: 4 3 2", "sizes: nan 3 2").find("makes no sense"), std::string::npos);
+  const std::string meta = volume_formats::FormatMetaImage(MakeVolume());
+  const auto with = [&](const std::string& line) {
+    std::string text = meta;
+    return FaultOf("a.mha", text.insert(text.find("NDims"), line + "\n"));
+  };
+  EXPECT_EQ(with("HeaderSize = 0"), "");
+  EXPECT_NE(with("HeaderSize = 100").find("headersize"), std::string::npos);
+  EXPECT_NE(with("ElementNumberOfChannels = 3").find("elementnumberofchannels"), std::string::npos);
 }
 
 }  // namespace

@@ -17,13 +17,18 @@ struct RawVoxels {
   bool swap_bytes = false;
   double slope = 1, intercept = 0;
 };
+// How many bytes the voxels take; throws InputError where the size makes no sense.
+size_t BodyBytes(const Eigen::Vector3i& size, VoxelType type, const std::string& name);
 // Checks size and length, and turns bytes into values. `name` is for messages.
 void FillValues(const std::string& bytes, size_t offset, const RawVoxels& raw, const std::string& name,
                 Volume& volume);
 
-std::string Inflate(const std::string& bytes, const std::string& name);  // gzip or zlib
+// gzip or zlib: the first `most` bytes of what is packed, of which the whole is checked.
+std::string Inflate(const std::string& bytes, size_t most, const std::string& name);
+std::string InflateStart(const std::string& bytes, size_t count, const std::string& name);  // at most so much
 bool IsGzip(const std::string& bytes);
 
+std::string UnpackNifti(const std::string& bytes, const std::string& name);  // no more than its header says
 Volume ParseNifti(const std::string& bytes, const std::string& name);
 Volume LoadNrrd(const std::filesystem::path& path);
 Volume LoadMetaImage(const std::filesystem::path& path);

@@ -51,8 +51,40 @@ VoxelType TypeOf(int code, const std::string& name) {
   throw InputError(name, StrCat("holds voxels of NIfTI type ", code, ", which is not a scalar Lumen reads"));
 }
 
-// The header's own rule: sform where it is set, else qform, else spacing alone.
-Eigen::Matrix4d RasFromIndex(const Header& header) {
+// Where voxels begin: whole bytes behind the header.
+size_t BodyOffset(const Header& header, const std::string& name) {
+  constexpr double kLeast = kHeader + 4, kMost = 1 << 30;
+  const double offset = header.Real(kVoxOffset);
+  if (!(offset >= kLeast && offset <= kMost) || offset != std::floor(offset))
+    throw InputError(name,
+                     StrCat("its voxels begin at byte ", FormatDouble(offset), ", it says (vox_offset)"));
+  return static_cast<size_t>(offset);
+}
+
+Eigen::Vector3i SizeOf(const Header& header, const std::string& name) {
+  const int dimensions = header.Get<int16_t>(kDim);
+  const bool more = dimensions > 3 && header.Get<int16_t>(kDim + 8) > 1;
+  if (dimensions < 3 || dimensions > 7 || more)
+    throw InputError(name, "is not one volume of three dimensions");
+  Eigen::Vector3i size;
+  for (int k = 0; k < 3; ++k) size[k] = header.Get<int16_t>(kDim + 2 + 2 * static_cast<size_t>(k));
+  return size;
+}
+
+// Two sizes of one voxel, in the spacing and in the axes, are one too many.
+void RequireOneSpacing(const Header& header, const Eigen::Matrix4d& ras_from_index, const std::string& name) {
+  for (int k = 0; k < 3; ++k) {
+    const double spacing = header.Real(kPixdim + 4 + 4 * static_cast<size_t>(k));
+    const double step = ras_from_index.col(k).head<3>().norm();
+    if (!(std::abs(spacing - step) <= 0.1 * step))
+      throw InputError(name, StrCat("its spacing along axis ", k + 1, " is ", FormatDouble(spacing),
+                                    ", and its axes say ", FormatDouble(step)));
+  }
+}
+
+// The header's own rule: sform where it is set, else qform. Spacing alone, as older files have it, does not
+// say which side is left.
+Eigen::Matrix4d RasFromIndex(const Header& header, const std::string& name) {
   const Eigen::Vector3d spacing(header.Real(kPixdim + 4), header.Real(kPixdim + 8),
                                 header.Real(kPixdim + 12));
   if (header.Get<int16_t>(kSformCode) > 0) {
@@ -64,7 +96,7 @@ Eigen::Matrix4d RasFromIndex(const Header& header) {
     return transform;
   }
   if (header.Get<int16_t>(kQformCode) <= 0)
-    return MakeTransform(spacing.asDiagonal().toDenseMatrix(), Eigen::Vector3d::Zero());
+    throw InputError(name, "does not say how it lies in space (no sform, no qform)");
   const Eigen::Vector3d v(header.Real(kQuaternion), header.Real(kQuaternion + 4),
                           header.Real(kQuaternion + 8));
   const Eigen::Quaterniond rotation(std::sqrt(std::max(0.0, 1 - v.squaredNorm())), v.x(), v.y(), v.z());
@@ -86,24 +118,31 @@ void Put(std::string& header, size_t at, T value) {
 
 }  // namespace
 
+std::string UnpackNifti(const std::string& bytes, const std::string& name) {
+  const std::string start = InflateStart(bytes, kHeader + 4, name);
+  const Header header(start, name);
+  const size_t body = BodyBytes(SizeOf(header, name), TypeOf(header.Get<int16_t>(kDatatype), name), name);
+  return Inflate(bytes, BodyOffset(header, name) + body, name);
+}
+
 Volume ParseNifti(const std::string& bytes, const std::string& name) {
   const Header header(bytes, name);
-  const int dimensions = header.Get<int16_t>(kDim);
   Volume volume;
-  for (int k = 0; k < 3; ++k) volume.size[k] = header.Get<int16_t>(kDim + 2 + 2 * static_cast<size_t>(k));
-  const bool more = dimensions > 3 && header.Get<int16_t>(kDim + 8) > 1;
-  if (dimensions < 3 || more) throw InputError(name, "is not one volume of three dimensions");
+  volume.size = SizeOf(header, name);
   RawVoxels raw;
   raw.type = TypeOf(header.Get<int16_t>(kDatatype), name);
   raw.swap_bytes = header.Swapped();
-  if (header.Real(kSlope) != 0 && std::isfinite(header.Real(kSlope))) {
-    raw.slope = header.Real(kSlope);
-    raw.intercept = header.Real(kIntercept);
+  const double slope = header.Real(kSlope), intercept = header.Real(kIntercept);
+  if (slope != 0 && !std::isnan(slope)) {  // both mean that there is none
+    if (!std::isfinite(slope) || !std::isfinite(intercept))
+      throw InputError(name, "its scale (scl_slope, scl_inter) is not a number");
+    raw.slope = slope;
+    raw.intercept = intercept;
   }
-  FillValues(bytes, static_cast<size_t>(std::max(0.0, header.Real(kVoxOffset))), raw, name, volume);
-  const double unit = MillimetresPerUnit(header.Get<uint8_t>(kUnits));
-  Eigen::Matrix4d ras_from_index = RasFromIndex(header);
-  ras_from_index.topRows<3>() *= unit;
+  Eigen::Matrix4d ras_from_index = RasFromIndex(header, name);
+  RequireOneSpacing(header, ras_from_index, name);
+  FillValues(bytes, BodyOffset(header, name), raw, name, volume);
+  ras_from_index.topRows<3>() *= MillimetresPerUnit(header.Get<uint8_t>(kUnits));
   volume.lps_from_index = SwapRasAndLps(ras_from_index);
   return volume;
 }

@@ -120,16 +120,38 @@ TextHeader ParseLines(const std::string& bytes, char separator, const std::strin
 Eigen::Vector3i SizeOf(const std::string& text, const std::string& name) {
   const Eigen::Vector3d size = Vector(text, name);
   constexpr double kMost = 1 << 15;
-  if (size.minCoeff() < 1 || size.maxCoeff() > kMost)
+  if (!(size.minCoeff() >= 1) || !(size.maxCoeff() <= kMost) || size != size.array().floor().matrix())
     throw InputError(name, StrCat("its size \"", text, "\" makes no sense"));
   return size.cast<int>();
 }
 
-// The voxels' own file, if they are not here.
+// The voxels' own file, if they are not here. It lies beside the header or below: a header from elsewhere has
+// no business with other files of this machine.
 std::string BodyOf(const std::string& bytes, const TextHeader& header, const std::string* detached,
                    const fs::path& path) {
   if (detached == nullptr) return bytes.substr(std::min(header.body, bytes.size()));
-  return ReadFile(path.parent_path() / *detached);
+  const fs::path file = fs::path(*detached).lexically_normal();
+  if (file.is_absolute() || file.empty() || *file.begin() == "..")
+    throw InputError(path, StrCat("keeps its voxels in \"", *detached, "\", which is not beside it"));
+  return ReadFile(path.parent_path() / file);
+}
+
+// Fields that would shift or reshape the voxels, and are not read.
+void RequirePlain(const TextHeader& header, std::initializer_list<std::pair<const char*, const char*>> plain,
+                  const std::string& name) {
+  for (const auto& [field, value] : plain) {
+    const std::string* given = header.Find(field);
+    if (given != nullptr && ToLower(*given) != value)
+      throw InputError(name,
+                       StrCat("its header says \"", field, " ", *given, "\", which Lumen does not read"));
+  }
+}
+
+// Nine numbers that turn and do not stretch.
+void RequireUnitAxes(const Eigen::Matrix3d& axes, const std::string& name) {
+  for (int k = 0; k < 3; ++k)
+    if (!(std::abs(axes.col(k).norm() - 1) < 1e-2))
+      throw InputError(name, "its axes (TransformMatrix) are not of length 1");
 }
 
 Eigen::Matrix4d NrrdTransform(const TextHeader& header, const std::string& name) {
@@ -143,12 +165,21 @@ Eigen::Matrix4d NrrdTransform(const TextHeader& header, const std::string& name)
   const Eigen::Matrix4d transform =
       MakeTransform(steps, origin != nullptr ? Vector(*origin, name) : Eigen::Vector3d::Zero());
   const std::string* space_field = header.Find("space");
-  const std::string space = space_field != nullptr ? ToLower(*space_field) : "lps";
-  if (StartsWith(space, "right-anterior-superior") || StartsWith(space, "ras"))
-    return SwapRasAndLps(transform);
-  if (StartsWith(space, "left-anterior-superior") || StartsWith(space, "las"))
+  const std::string space = space_field != nullptr ? ToLower(*space_field) : "";
+  if (space == "left-posterior-superior" || space == "lps") return transform;
+  if (space == "right-anterior-superior" || space == "ras") return SwapRasAndLps(transform);
+  if (space == "left-anterior-superior" || space == "las")
     return Eigen::Vector4d(1, -1, 1, 1).asDiagonal() * transform;
-  return transform;
+  throw InputError(name, StrCat("does not say how it lies in space (space: \"", space, "\")"));
+}
+
+// Millimetres, where units are said at all.
+void RequireMillimetres(const TextHeader& header, const std::string& name) {
+  const std::string* units = header.Find("space units");
+  if (units == nullptr) return;
+  for (const std::string& word : SplitWords(ToLower(*units)))
+    if (word != "\"mm\"" && word != "\"millimeter\"" && word != "\"millimeters\"")
+      throw InputError(name, StrCat("its lengths are in ", *units, ", not in \"mm\""));
 }
 
 std::string Triple(const Eigen::Vector3d& v, const char* separator) {
@@ -166,16 +197,22 @@ Volume LoadNrrd(const fs::path& path) {
   Volume volume;
   volume.size = SizeOf(Require(header, "sizes", name), name);
   volume.lps_from_index = NrrdTransform(header, name);
+  RequireMillimetres(header, name);
+  RequirePlain(header, {{"line skip", "0"}, {"lineskip", "0"}, {"byte skip", "0"}, {"byteskip", "0"}}, name);
   RawVoxels raw;
   raw.type = TypeOf(NrrdTypes(), Require(header, "type", name), name);
-  const std::string* endian = header.Find("endian");
-  raw.swap_bytes = SwapNeeded(endian != nullptr && ToLower(*endian) == "big");
+  if (BytesOf(raw.type) > 1) {
+    const std::string endian = ToLower(Require(header, "endian", name));
+    if (endian != "big" && endian != "little")
+      throw InputError(name, StrCat("its byte order is \"", endian, "\""));
+    raw.swap_bytes = SwapNeeded(endian == "big");
+  }
   const std::string* detached = header.Find("data file");
   if (detached == nullptr) detached = header.Find("datafile");
   std::string body = BodyOf(bytes, header, detached, path);
   const std::string encoding = ToLower(Require(header, "encoding", name));
   if (encoding == "gzip" || encoding == "gz")
-    body = Inflate(body, name);
+    body = Inflate(body, BodyBytes(volume.size, raw.type, name), name);
   else if (encoding != "raw")
     throw InputError(name, StrCat("encoding \"", encoding, "\" is not supported (raw, gzip)"));
   FillValues(body, 0, raw, name, volume);
@@ -199,6 +236,8 @@ Volume LoadMetaImage(const fs::path& path) {
   const std::string* origin = first_of({"offset", "position", "origin"});
   const Eigen::Matrix3d directions =
       axes != nullptr ? AxesAsColumns(Numbers(*axes, 9, name)) : Eigen::Matrix3d::Identity();
+  RequireUnitAxes(directions, name);
+  RequirePlain(header, {{"headersize", "0"}, {"elementnumberofchannels", "1"}, {"binarydata", "true"}}, name);
   volume.lps_from_index = MakeTransform(directions * Vector(*spacing, name).asDiagonal(),
                                         origin != nullptr ? Vector(*origin, name) : Eigen::Vector3d::Zero());
   RawVoxels raw;
@@ -209,7 +248,8 @@ Volume LoadMetaImage(const fs::path& path) {
   const bool local = ToLower(file) == "local";
   std::string body = BodyOf(bytes, header, local ? nullptr : &file, path);
   const std::string* packed = header.Find("compresseddata");
-  if (packed != nullptr && ToLower(*packed) == "true") body = Inflate(body, name);
+  if (packed != nullptr && ToLower(*packed) == "true")
+    body = Inflate(body, BodyBytes(volume.size, raw.type, name), name);
   FillValues(body, 0, raw, name, volume);
   return volume;
 }
