@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <new>
 
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
@@ -14,10 +15,11 @@ namespace {
 
 constexpr int kBadInput = 2;
 constexpr int kBadOutput = 3;
+constexpr int kNoMemory = 5;
 constexpr int kBug = 70;
 
 int Report(const std::string& line, int code) {
-  std::cerr << "lumen: " << line << '\n';
+  std::cerr << "lumen: " << Printable(line) << '\n';  // names of files are strangers' text
   return code;
 }
 
@@ -121,6 +123,7 @@ int RunApp(int argc, const char* const* argv) {
   AddManualCommand(app);
   try {
     app.ParseAndRun(argc, argv);
+    if (!std::cout.flush()) return Report("standard output: cannot write", kBadOutput);
     return 0;
   } catch (const ExitRequest& request) {
     return request.code;
@@ -130,6 +133,8 @@ int RunApp(int argc, const char* const* argv) {
     return Report(error.what(), kBadOutput);
   } catch (const std::filesystem::filesystem_error& error) {
     return Report(error.what(), kBadInput);
+  } catch (const std::bad_alloc&) {
+    return Report("there is not enough memory for this", kNoMemory);
   } catch (const std::exception& error) {
     return Report(StrCat("internal error, please report it: ", error.what()), kBug);
   }

@@ -170,6 +170,7 @@ Json RunBenchmarks(const std::string& given_model) {
 }
 
 void RunBench(const std::string& model, const std::filesystem::path& json) {
+  if (!json.empty()) RequireWritable(json);
   const Json result = RunBenchmarks(model);
   for (const auto& [name, value] : result.AsObject()) {
     if (name == "expected_fps")

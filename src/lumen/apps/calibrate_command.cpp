@@ -106,6 +106,7 @@ void PrintFit(const std::vector<BoardView>& views, const CameraFit& fit, const C
 }
 
 void RunCalibrate(const CalibrateOptions& options) {
+  if (!options.out.empty()) RequireWritable(options.out);
   const auto source = OpenInput(options.input, {});
   if (options.fov_degrees > 0) return WriteGuess(options, source->Info());
   if (options.board.empty() || !(options.square_mm > 0))

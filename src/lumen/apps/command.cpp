@@ -1,6 +1,7 @@
 #include "lumen/apps/command.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <iostream>
 
 #include "lumen/base/error.h"
@@ -152,7 +153,13 @@ Option& Command::Add(const std::string& name, uint64_t& value, const std::string
   return state_->AddOne(name, value, help).NotNegative();
 }
 Option& Command::Add(const std::string& name, double& value, const std::string& help) {
-  return state_->AddOne(name, value, help);
+  Option& option = state_->AddOne(name, value, help);
+  // Ranges do not catch it: it is neither below nor above anything.
+  option.state_->parsed->check([](const std::string& text) {
+    const auto number = ParseDouble(text);
+    return number && std::isnan(*number) ? StrCat("\"", text, "\" is not a number") : std::string();
+  });
+  return option;
 }
 Option& Command::Add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
   return state_->AddMany(name, values, help);

@@ -1,6 +1,7 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/fuse_run.h"
 #include "lumen/base/error.h"
+#include "lumen/base/file.h"
 #include "lumen/base/log.h"
 #include "lumen/io/mesh_file.h"
 
@@ -13,6 +14,7 @@ constexpr double kFineFarthest = 2;  // median depths: what is seen from farther
 void Fuse(const std::filesystem::path& run, const std::filesystem::path& output, bool fine,
           const ConfigChoice& choice) {
   if (!IsMeshFile(output, true)) throw InputError(output, "must end in .ply, .obj, .stl or .glb");
+  RequireWritable(output);
   AppConfig config = ResolveConfig(choice);
   if (fine && config.fusion.farthest == 0) config.fusion.farthest = kFineFarthest;
   const RunFolder folder = ReadRunFolder(run);

@@ -56,6 +56,7 @@ void Print(const SurfaceRegistration& registration) {
 }
 
 void Register(const RegisterOptions& options) {
+  if (!options.json.empty()) RequireWritable(options.json);
   const AppConfig config = ResolveConfig(options.config);
   const std::optional<Sim3> guess = LoadGuess(options);
   const RegistrationInput input = LoadRegistrationInput(options.input, config.fusion);

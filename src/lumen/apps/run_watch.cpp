@@ -48,6 +48,7 @@ class Watch : public RunWatch {
         live->Store(), [live](const std::string& path) { return live->Find(path); }, options_);
     Announce(*server_, options_);
     options_.port = server_->Port();
+    options_.token = server_->Token();  // open pages stay valid when the run ends
     clock_ = {};
   }
   void OnPicture(const InputFrame& frame) override { live_->AddPicture(frame.index, frame.image); }

@@ -58,6 +58,7 @@ void Print(const Json& result) {
 }
 
 void RunPriorsStudy(PriorsCommand command) {
+  if (!command.json.empty()) RequireWritable(command.json);
   const auto path = FindModel(command.model);
   if (!path) throw InputError("no model found: give --model FILE");
   const Model model = LoadModel(*path);

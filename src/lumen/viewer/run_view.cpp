@@ -214,8 +214,8 @@ void RunView::DecodePictures() {
       pictures_[frame->index] = std::move(png);
       if (static_cast<int64_t>(pictures_.size()) > 2 * kMostPictures) return;
     }
-  } catch (const InputError&) {
-    // It cannot be read any more; keyframes have pictures of their own.
+  } catch (const std::exception&) {
+    // It cannot be read any more, or not as the run did; keyframes have pictures of their own.
     has_pictures_ = false;
     PutInfo();
   }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
@@ -31,6 +32,7 @@ constexpr size_t kMostHeader = 8192;
 constexpr size_t kMostBody = 1024;
 constexpr size_t kMostMessage = 1024;  // from a client, which has nothing to say
 constexpr auto kRequestTime = std::chrono::seconds(10);
+constexpr auto kAcceptPause = std::chrono::milliseconds(200);
 
 std::string MakeToken() {
   std::random_device device;
@@ -102,6 +104,7 @@ class ViewServer::Impl {
 
   asio::io_context context_{1};
   tcp::acceptor acceptor_{context_};
+  asio::steady_timer pause_{context_};
   std::atomic<bool> wake_posted_ = false;
   std::thread thread_;
 };
@@ -258,7 +261,7 @@ void ViewServer::Impl::Listen() {
   error_code error;
   const asio::ip::address address = asio::ip::make_address(options.address, error);
   if (error) throw InputError(StrCat("address \"", options.address, "\" is not an IP address"));
-  if (!address.is_loopback()) token = MakeToken();
+  if (!address.is_loopback()) token = options.token.empty() ? MakeToken() : options.token;
   acceptor_.open(address.is_v6() ? tcp::v6() : tcp::v4());
   acceptor_.set_option(tcp::acceptor::reuse_address(true));
   for (int tried = 0; tried <= options.ports_tried; ++tried) {
@@ -278,7 +281,11 @@ void ViewServer::Impl::Accept() {
     // Beyond the limit a connection is closed at once, so that nobody can use up all descriptors.
     if (!error && connections < 4 * options.most_clients)
       std::make_shared<Connection>(*this, std::move(socket))->Read();
-    if (acceptor_.is_open()) Accept();
+    if (!acceptor_.is_open()) return;
+    if (!error) return Accept();
+    // There are no descriptors left, most likely, and asking again at once would not make any.
+    pause_.expires_after(kAcceptPause);
+    pause_.async_wait([this](error_code) { Accept(); });
   });
 }
 
@@ -289,7 +296,9 @@ std::string ViewServer::Impl::Refuse(const Request& request) const {
     // A page elsewhere may let its own name point here; its requests then carry that name.
     const bool ours =
         name == "localhost" || name == "127.0.0.1" || name == "[::1]" || name == options.address;
-    if (!ours || host.substr(name.size()) != StrCat(":", port))
+    constexpr int kPortThatIsLeftOut = 80;
+    const std::string_view said = host.substr(name.size());
+    if (!ours || (said != StrCat(":", port) && !(said.empty() && port == kPortThatIsLeftOut)))
       return "this is not the host that was asked for";
   } else if (!SameSecret(TokenIn(View(request.target())), token) &&
              !SameSecret(CookieToken(View(request[http::field::cookie]), CookieName(port)), token)) {

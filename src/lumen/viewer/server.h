@@ -21,6 +21,8 @@ struct ServerOptions {
   int ports_tried = 20;  // if that one is taken: the next, and the next; 0: any free one
   int most_clients = 16;
   size_t most_batch_bytes = 256 * 1024;
+  std::string token =
+      {};  // beyond the loopback: that of a server before this one, whose pages go on; empty: new
   int stalled_seconds = 30;  // a client that takes nothing for so long is let go
 };
 

@@ -230,6 +230,20 @@ TEST_F(ServingAll, OtherAddressesNeedTheirToken) {
   EXPECT_NE(server.Url().find("?token="), std::string::npos);
 }
 
+// The view of a finished run takes the place of the live one: pages that are open go on.
+TEST(Server, ATokenCanBeHandedOn) {
+  ItemStore store;
+  const auto nothing = [](const std::string&) { return std::optional<ServedFile>(); };
+  ServerOptions options{.address = "0.0.0.0", .port = 0, .ports_tried = 0};
+  {
+    const ViewServer live(store, nothing, options);
+    options.token = live.Token();
+  }
+  EXPECT_EQ(ViewServer(store, nothing, options).Token(), options.token);
+  options.address = "127.0.0.1";
+  EXPECT_EQ(ViewServer(store, nothing, options).Token(), "") << "the loopback needs none";
+}
+
 TEST(Server, APortInUseIsPassedOver) {
   ItemStore one, two;
   const auto nothing = [](const std::string&) { return std::optional<ServedFile>(); };
