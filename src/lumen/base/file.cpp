@@ -24,12 +24,16 @@ namespace {
 
 std::string SystemReason() { return std::strerror(errno); }
 
+[[noreturn]] void FailWrite(const fs::path& path) {
+  throw OutputError(path, StrCat("cannot write: ", SystemReason()));
+}
+
 void WriteAll(int descriptor, std::string_view content, const fs::path& path) {
   while (!content.empty()) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      throw OutputError(path, StrCat("cannot write: ", SystemReason()));
+      FailWrite(path);
     }
     content.remove_prefix(static_cast<size_t>(written));
   }
@@ -44,15 +48,10 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int Get() const { return descriptor_; }
-  int Release() { return std::exchange(descriptor_, -1); }
 
  private:
   int descriptor_;
 };
-
-[[noreturn]] void FailWrite(const fs::path& path) {
-  throw OutputError(path, StrCat("cannot write: ", SystemReason()));
-}
 
 // A file may have grown since its size was asked for, and some (under /proc) say none.
 std::string ReadToEnd(int descriptor, size_t expected, uint64_t most, const fs::path& path) {
@@ -198,36 +197,27 @@ void RequireWritable(const fs::path& path) {
 
 void FlushFolder(const fs::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
-  if (descriptor.Get() < 0 || ::syncfs(descriptor.Get()) != 0)
-    throw OutputError(folder, StrCat("cannot write: ", SystemReason()));
+  if (descriptor.Get() < 0 || ::syncfs(descriptor.Get()) != 0) FailWrite(folder);
 }
 
 void ReserveFile(const fs::path& path, size_t bytes, const fs::path& named) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) throw OutputError(named, StrCat("cannot write: ", SystemReason()));
-  const int fault = ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
-  ::close(descriptor);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.Get() < 0) FailWrite(named);
+  const int fault = ::posix_fallocate(file.Get(), 0, static_cast<off_t>(bytes));
   if (fault != 0) throw OutputError(named, StrCat("cannot write: ", std::generic_category().message(fault)));
 }
 
 void OverwriteFile(const fs::path& path, std::string_view content) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) throw OutputError(path, StrCat("cannot write: ", SystemReason()));
-  try {
-    WriteAll(descriptor, content, path);
-    if (::ftruncate(descriptor, static_cast<off_t>(content.size())) != 0)
-      throw OutputError(path, StrCat("cannot write: ", SystemReason()));
-  } catch (...) {
-    ::close(descriptor);
-    throw;
-  }
-  ::close(descriptor);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.Get() < 0) FailWrite(path);
+  WriteAll(file.Get(), content, path);
+  if (::ftruncate(file.Get(), static_cast<off_t>(content.size())) != 0) FailWrite(path);
 }
 
 AppendFile::AppendFile(const fs::path& path)
     : path_(path),
       descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) throw OutputError(path, StrCat("cannot write: ", SystemReason()));
+  if (descriptor_ < 0) FailWrite(path);
 }
 
 AppendFile::~AppendFile() { ::close(descriptor_); }

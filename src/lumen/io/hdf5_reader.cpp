@@ -1,9 +1,8 @@
 #include "lumen/io/hdf5_reader.h"
 
-#include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "lumen/base/error.h"
 #include "lumen/base/limits.h"
@@ -146,20 +145,15 @@ class Server {
   std::optional<Hdf5Handle> file_;
 };
 
+// What the server calls it.
 template <typename T>
-constexpr const char* kTypeName = nullptr;
-template <>
-constexpr const char* kTypeName<uint8_t> = "u8";
-template <>
-constexpr const char* kTypeName<char> = "i8";
-template <>
-constexpr const char* kTypeName<uint16_t> = "f16";
-template <>
-constexpr const char* kTypeName<int64_t> = "i64";
-template <>
-constexpr const char* kTypeName<float> = "f32";
-template <>
-constexpr const char* kTypeName<double> = "f64";
+constexpr const char* TypeName() {
+  if constexpr (std::is_same_v<T, uint8_t>) return "u8";
+  if constexpr (std::is_same_v<T, char>) return "i8";
+  if constexpr (std::is_same_v<T, uint16_t>) return "f16";
+  if constexpr (std::is_same_v<T, int64_t>) return "i64";
+  return std::is_same_v<T, float> ? "f32" : "f64";
+}
 
 const fs::path& RequireFile(const fs::path& path) {
   if (!fs::exists(path)) throw InputError(path, "no such file");
@@ -199,12 +193,12 @@ Hdf5Shape Hdf5Reader::Shape(const std::string& name) const { return Receive<uint
 
 template <typename T>
 std::vector<T> Hdf5Reader::Read(const std::string& name) const {
-  return Receive<T>(StrCat(kTypeName<T>, " ", name));
+  return Receive<T>(StrCat(TypeName<T>(), " ", name));
 }
 
 template <typename T>
 std::vector<T> Hdf5Reader::ReadItem(const std::string& name, int64_t index) const {
-  return Receive<T>(StrCat(kTypeName<T>, " ", name, " ", index));
+  return Receive<T>(StrCat(TypeName<T>(), " ", name, " ", index));
 }
 
 template std::vector<uint8_t> Hdf5Reader::Read(const std::string&) const;

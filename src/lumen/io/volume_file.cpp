@@ -103,47 +103,58 @@ bool IsGzip(const std::string& bytes) {
   return bytes.size() > 2 && static_cast<uint8_t>(bytes[0]) == 0x1F && static_cast<uint8_t>(bytes[1]) == 0x8B;
 }
 
+namespace {
+
+// Unpacks a stream block by block.
+class Inflater {
+ public:
+  Inflater(const std::string& bytes, const std::string& name) : name_(name) {
+    constexpr int kAnyHeader = 15 + 32;
+    if (inflateInit2(&stream_, kAnyHeader) != Z_OK) throw InputError(name, "cannot be unpacked");
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());  // files are never larger (limits::kFileBytes)
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  bool AtEnd() const { return at_end_; }
+  // As much as there is room for, or what is left; the size of it.
+  size_t Next(std::string& block) {
+    stream_.next_out = reinterpret_cast<Bytef*>(block.data());
+    stream_.avail_out = static_cast<uInt>(block.size());
+    const int status = inflate(&stream_, Z_SYNC_FLUSH);
+    at_end_ = status == Z_STREAM_END;
+    if (status != Z_OK && !at_end_) throw InputError(name_, "its packed data is damaged or cut short");
+    return block.size() - stream_.avail_out;
+  }
+
+ private:
+  const std::string& name_;
+  z_stream stream_{};
+  bool at_end_ = false;
+};
+
+}  // namespace
+
 std::string Inflate(const std::string& bytes, size_t most, const std::string& name) {
   if (most / limits::kDeflateRatio > bytes.size()) throw InputError(name, "the file is cut short");
-  z_stream stream{};
-  constexpr int kAnyHeader = 15 + 32;
-  if (inflateInit2(&stream, kAnyHeader) != Z_OK) throw InputError(name, "cannot be unpacked");
-  std::string out;
-  std::string block(size_t{1} << 20, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());  // files are never larger (limits::kFileBytes)
-  int status = Z_OK;
-  size_t beyond = 0;
+  Inflater inflater(bytes, name);
+  std::string out, block(size_t{1} << 20, '\0');
   // What lies beyond is unpacked, too, but not kept: the checksum stands at its end.
   constexpr size_t kMostBeyond = size_t{64} << 20;
-  while (status == Z_OK && beyond < kMostBeyond) {
-    stream.next_out = reinterpret_cast<Bytef*>(block.data());
-    stream.avail_out = static_cast<uInt>(block.size());
-    status = inflate(&stream, Z_NO_FLUSH);
-    const size_t got = block.size() - stream.avail_out, kept = std::min(got, most - out.size());
+  for (size_t beyond = 0; !inflater.AtEnd();) {
+    const size_t got = inflater.Next(block), kept = std::min(got, most - out.size());
     out.append(block, 0, kept);
     beyond += got - kept;
+    if (beyond >= kMostBeyond) throw InputError(name, "holds far more data than its header says");
   }
-  inflateEnd(&stream);
-  if (beyond >= kMostBeyond) throw InputError(name, "holds far more data than its header says");
-  if (status != Z_STREAM_END) throw InputError(name, "its packed data is damaged or cut short");
   return out;
 }
 
 std::string InflateStart(const std::string& bytes, size_t count, const std::string& name) {
-  z_stream stream{};
-  constexpr int kAnyHeader = 15 + 32;
-  if (inflateInit2(&stream, kAnyHeader) != Z_OK) throw InputError(name, "cannot be unpacked");
   std::string out(count, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(count);
-  const int status = inflate(&stream, Z_SYNC_FLUSH);
-  inflateEnd(&stream);
-  if (status != Z_OK && status != Z_STREAM_END)
-    throw InputError(name, "its packed data is damaged or cut short");
-  out.resize(count - stream.avail_out);
+  out.resize(Inflater(bytes, name).Next(out));
   return out;
 }
 
