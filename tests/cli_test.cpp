@@ -269,6 +269,12 @@ TEST(Cli, PredictRunsOnAnyWeightsAndNamesBadOnes) {
                               (folder.Path() / "one").string(), " --model ", model.string()))
                 .code,
             0);
+  const CommandResult into_itself =
+      RunCommand(StrCat("lumen predict --device cpu ", (folder.Path() / "in").string(), " --out ",
+                        (folder.Path() / "in/../in/new").string(), " --fov 77 --model ", model.string()));
+  EXPECT_EQ(into_itself.code, 2);
+  EXPECT_NE(into_itself.err.find("lies inside the input"), std::string::npos) << into_itself.err;
+  EXPECT_FALSE(fs::exists(folder.Path() / "in/new"));
   std::ofstream(folder.Path() / "bad.safetensors") << "no weights";
   const CommandResult bad =
       RunCommand(StrCat("lumen predict --device cpu ", (folder.Path() / "in").string(), " --out ",

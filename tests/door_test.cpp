@@ -133,6 +133,14 @@ TEST(View, AFolderThatIsNoRunAndAnAddressThatIsNoneAreNamed) {
   const CommandResult nowhere = RunCommand(StrCat("lumen view ", run.string(), " --host nowhere"));
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_NE(nowhere.err.find("not an IP address"), std::string::npos) << nowhere.err;
+  const fs::path sequence = folder.Path() / "sequence";
+  const fs::path live = folder.Path() / "live";
+  for (const char* host : {"nowhere", "192.0.2.1"}) {
+    const CommandResult none = RunCommand(
+        StrCat("lumen run ", sequence.string(), " --out ", live.string(), " --view --host ", host));
+    EXPECT_EQ(none.code, 2) << none.err;
+    EXPECT_FALSE(fs::exists(live)) << host;
+  }
 }
 
 TEST(Calibrate, AGuessIsCalledAGuess) {

@@ -32,7 +32,9 @@ class RunCli : public ::testing::Test {
     folder_ = new TemporaryFolder;
     ASSERT_EQ(RunCommand(StrCat("lumen -q simulate ", Path("seq"), " --no-model ", kAnatomy)).code, 0);
     ASSERT_EQ(
-        RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("run"), " --deterministic")).code, 0);
+        RunCommand(StrCat("cd ", Path(""), " && lumen -q run seq --out ", Path("run"), " --deterministic"))
+            .code,
+        0);
   }
   static void TearDownTestSuite() {
     delete folder_;
@@ -89,6 +91,7 @@ TEST_F(RunCli, LeavesEverythingItPromises) {
   EXPECT_EQ(summary.At("frames").AsInteger(), kFrames);
   EXPECT_GE(summary.At("placed").AsInteger(), kFrames - 1);
   EXPECT_GT(summary.At("depth_scale").AsDouble(), 0);
+  EXPECT_EQ(summary.At("input").AsString(), Path("seq"));  // though it was named by "seq" alone
   const std::string events = ReadFile(fs::path(Path("run")) / "events.jsonl");
   EXPECT_GE(std::count(events.begin(), events.end(), '\n'), kFrames);
   const Json grades = Grade("run", "seq");

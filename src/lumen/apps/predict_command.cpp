@@ -84,7 +84,17 @@ class PredictionWriter {
   ComponentPainter features_, descriptors_;
 };
 
+// Pictures written among those that are read would be read, too.
+void RequireOutside(const std::filesystem::path& input, const std::filesystem::path& output) {
+  if (!std::filesystem::is_directory(input)) return;
+  const auto within =
+      std::filesystem::weakly_canonical(output).lexically_relative(std::filesystem::canonical(input));
+  if (!within.empty() && *within.begin() != "..")
+    throw InputError(output, "lies inside the input; give --out a folder elsewhere");
+}
+
 void RunPredict(PredictOptions& options) {
+  RequireOutside(options.input, options.output);
   const auto model_path = FindModel(options.model);
   if (!model_path) throw InputError("no model found: give --model FILE");
   const Model model = LoadModel(*model_path);

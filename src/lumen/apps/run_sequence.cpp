@@ -51,13 +51,14 @@ RunOutcome RunSequence(const RunOptions& options, const std::atomic<bool>& stop)
 }
 
 RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::atomic<bool>& stop) {
-  RunWriter writer(options.output, FormatConfig(options.config), setup.summary);
-  RunRecorder recorder(writer, setup.view);
   RunObserver nobody;
   RunObserver& observer = options.observer != nullptr ? *options.observer : nobody;
+  // Before anything is written: a view whose address cannot be had leaves no folder behind.
+  observer.OnStart(setup.view, setup.stream->Info().truth.value_or(Trajectory()));
+  RunWriter writer(options.output, FormatConfig(options.config), setup.summary);
+  RunRecorder recorder(writer, setup.view);
   ProgressBar progress("run", setup.stream->Info().frame_count);
   SlamPipeline& slam = *setup.slam;
-  observer.OnStart(setup.view, setup.stream->Info().truth.value_or(Trajectory()));
   const Stopwatch watch;
   slam.Listen({.on_frame =
                    [&](const FrameResult& result, const PlacedFrame& placed) {

@@ -52,12 +52,17 @@ std::unique_ptr<SlamPipeline> MakeSlam(const RunOptions& options, const RunSetup
                                      slam);
 }
 
+// A file is found again from any folder; a camera or an address stays as it was named.
+std::string NameOfInput(const fs::path& input) {
+  return (fs::exists(input) ? fs::absolute(input).lexically_normal() : input).string();
+}
+
 Json DescribeRun(const RunOptions& options, const RunSetup& setup, const fs::path& model,
                  const fs::path& vocabulary) {
   Json summary = Json::MakeObject();
   summary[run_key::kVersion] = Version();
   summary[run_key::kCommit] = Commit();
-  summary[run_key::kInput] = options.input.string();
+  summary[run_key::kInput] = NameOfInput(options.input);
   summary[run_key::kInputOptions] = InputOptionsToJson(options.selection);
   summary["model"] = model.filename().string();
   summary["model_hash"] = setup.model.hash;

@@ -1,5 +1,6 @@
 #include <Eigen/Geometry>
 
+#include "lumen/base/error.h"
 #include "lumen/base/json.h"
 #include "lumen/io/mesh_formats.h"
 
@@ -116,6 +117,8 @@ std::string FormatGlb(const TriangleMesh& mesh, const std::string& comment) {
   std::string chunks;
   AppendChunk(chunks, kJsonChunk, document.Dump(), ' ');
   AppendChunk(chunks, kBinaryChunk, buffer.Bytes(), '\0');
+  if (chunks.size() > UINT32_MAX - 12)
+    throw InputError("a mesh of over 4 GB does not fit into GLB; PLY holds any");
   std::string out;
   AppendRaw(out, kMagic);
   AppendRaw(out, kVersion);

@@ -39,13 +39,16 @@ void CheckKeys(const TomlTable& table, const fs::path& path) {
   }
 }
 
-double ReadPositive(const TomlTable& table, const std::string& key, double fallback, const fs::path& path) {
+// A number within bounds that nothing real goes beyond.
+double ReadNumber(const TomlTable& table, const std::string& key, double fallback, double least, double most,
+                  const fs::path& path) {
   const auto found = table.find(key);
   if (found == table.end()) return fallback;
   const bool good =
-      found->second.IsNumber() && found->second.AsNumber() > 0 && std::isfinite(found->second.AsNumber());
+      found->second.IsNumber() && found->second.AsNumber() >= least && found->second.AsNumber() <= most;
   if (!good)
-    throw InputError(path, StrCat("line ", found->second.line, ": ", key, " must be a positive number"));
+    throw InputError(
+        path, StrCat("line ", found->second.line, ": ", key, " must be a number from ", least, " to ", most));
   return found->second.AsNumber();
 }
 
@@ -136,11 +139,11 @@ SequenceInfo LoadSequenceInfo(const fs::path& folder) {
   CheckKeys(table, path);
   SequenceInfo info;
   info.name = ReadText(table, "name", folder.filename().string(), path);
-  info.fps = ReadPositive(table, "fps", info.fps, path);
+  info.fps = ReadNumber(table, "fps", info.fps, 1e-3, 1e5, path);
   info.units = ReadText(table, "units", info.units, path);
   if (info.units != "mm" && info.units != "arbitrary")
     throw InputError(path, "units must be \"mm\" or \"arbitrary\"");
-  info.depth_scale = ReadPositive(table, "depth_scale", info.depth_scale, path);
+  info.depth_scale = ReadNumber(table, "depth_scale", info.depth_scale, 1e-9, 1e9, path);
   const bool has_camera = std::any_of(table.begin(), table.end(),
                                       [](const auto& item) { return StartsWith(item.first, "camera."); });
   if (has_camera) info.camera = ParseCamera(table, path.string());

@@ -137,6 +137,12 @@ TEST(SequenceFolder, FaultsAreNamed) {
   edit(folder, "fps", "fsp");
   EXPECT_NE(FaultOf(folder).find("unknown key \"fsp\" (did you mean \"fps\"?)"), std::string::npos);
 
+  for (const char* fps : {"1e-300", "0", "-25", "1e300", "nan", "inf", "\"25\""}) {
+    folder = fresh();
+    edit(folder, "fps = 25.0", StrCat("fps = ", fps));
+    EXPECT_NE(FaultOf(folder).find("fps must be a number from 0.001"), std::string::npos) << fps;
+  }
+
   folder = fresh();
   edit(folder, "fx = ", "fx = -");
   EXPECT_NE(FaultOf(folder).find("must be positive"), std::string::npos);

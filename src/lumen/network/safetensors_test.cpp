@@ -143,6 +143,10 @@ TEST(Model, FaultsAreNamed) {
   broken.tensors["stranger"] = {{1}, {1}};
   EXPECT_NE(ModelFault(format(broken)).find("tensors, not"), std::string::npos);
   broken = good;
+  broken.tensors["depth.bases.2.conv2.weight"].shape[0] = 0;
+  broken.tensors["depth.bases.2.conv2.weight"].values.clear();
+  EXPECT_NE(ModelFault(format(broken)).find("gives 0 channels"), std::string::npos);
+  broken = good;
   broken.metadata["lumen.hash"] = "0000000000000000";
   EXPECT_NE(ModelFault(format(broken)).find("do not match their hash"), std::string::npos);
   EXPECT_NE(ModelFault(format(good).substr(0, 5'000'000)).find("cut short"), std::string::npos);

@@ -32,11 +32,16 @@ void CheckTensor(const TensorSpec& spec, const TensorFile& file, const std::stri
 }
 
 // Channels of a head's output: the one size a file may choose.
-int ReadOutputChannels(const TensorFile& file, const std::string& tensor, int fallback) {
+constexpr int64_t kMostOutputChannels = 4096;  // far beyond any that is of use
+
+int ReadOutputChannels(const TensorFile& file, const std::string& tensor, int fallback,
+                       const std::string& name) {
   const auto found = file.tensors.find(tensor);
-  return found == file.tensors.end() || found->second.shape.size() != 4
-             ? fallback
-             : static_cast<int>(found->second.shape[0]);
+  if (found == file.tensors.end() || found->second.shape.size() != 4) return fallback;
+  const auto channels = static_cast<int64_t>(found->second.shape[0]);
+  if (channels < 1 || channels > kMostOutputChannels)
+    throw InputError(name, StrCat("tensor ", tensor, " gives ", channels, " channels"));
+  return static_cast<int>(channels);
 }
 
 bool KnowsLens(const TensorFile& file) {
@@ -49,8 +54,9 @@ bool KnowsLens(const TensorFile& file) {
 Model ParseModel(const std::string& bytes, const std::string& name) {
   TensorFile file = ParseSafetensors(bytes, name);
   Model model;
-  model.depth = MakeDepthSpec(ReadOutputChannels(file, "depth.bases.2.conv2.weight", 16), KnowsLens(file));
-  model.feature = MakeFeatureSpec(ReadOutputChannels(file, "feature.map.2.conv2.weight", 16));
+  model.depth =
+      MakeDepthSpec(ReadOutputChannels(file, "depth.bases.2.conv2.weight", 16, name), KnowsLens(file));
+  model.feature = MakeFeatureSpec(ReadOutputChannels(file, "feature.map.2.conv2.weight", 16, name));
   size_t expected = 0;
   for (const NetworkSpec* spec : {&model.depth, &model.feature}) {
     for (const TensorSpec& tensor : ListTensors(*spec)) {
