@@ -8,12 +8,14 @@ CHECK_PACKAGES=(libgtest-dev clang-format-14 libtorch-dev libopenblas0-pthread c
                 libgl1-mesa-dri man-db file)
 WEB_PACKAGES=()  # Node.js builds the viewer's page; one that is there already, from wherever, is good
 command -v npm >/dev/null || WEB_PACKAGES=(nodejs npm)
-FULL_PACKAGES=(clang-tidy-14 libbenchmark-dev debootstrap)
+FULL_PACKAGES=(clang-tidy-14 clang-14 libclang-rt-14-dev libbenchmark-dev debootstrap)
 
 # What goes on without a package that this system does not have; a package not named here is a must.
 declare -A WITHOUT=(
   [clang-format-14]="the format of the sources is not checked"
   [clang-tidy-14]="clang-tidy does not read the sources"
+  [clang-14]="the readers are not fuzzed"
+  [libclang-rt-14-dev]="the readers are not fuzzed"
   [libtorch-dev]="training and its tests are left out"
   [libopenblas0-pthread]="training and its tests are left out"
   [chromium]="the viewer's page is not tried in a browser"

@@ -59,7 +59,7 @@ TEST(Report, AFolderThatIsNoRunIsNamed) {
 
 Json InfoOf(RunView& view) {
   for (const Item& item : view.Store().Since(0, SIZE_MAX).items)
-    if (item.kind == ItemKind::kInfo) return Json::Parse(*item.bytes);
+    if (item.kind == ItemKind::kInfo) return Json::Parse(item.bytes->View());
   return {};
 }
 

@@ -175,8 +175,10 @@ TEST_F(RunFailure, OfRecording) {
   class Thief : public RunObserver {
    public:
     explicit Thief(fs::path folder) : folder_(std::move(folder)) {}
-    void OnStart(const std::shared_ptr<const View>&, const Trajectory&) override { fs::remove_all(folder_); }
-    void OnPicture(const InputFrame&) override { std::this_thread::sleep_for(std::chrono::milliseconds(60)); }
+    void OnPicture(const InputFrame& frame) override {
+      if (frame.index == 0) fs::remove_all(folder_);
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    }
 
    private:
     fs::path folder_;

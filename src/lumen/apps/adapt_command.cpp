@@ -5,6 +5,7 @@
 #include "lumen/apps/adapting.h"
 #include "lumen/apps/app.h"
 #include "lumen/apps/child_program.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/apps/model_path.h"
 #include "lumen/apps/training.h"
 #include "lumen/apps/vocabulary_request.h"
@@ -21,7 +22,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kNoBetter = 4;
-constexpr int kInterrupted = 130;
 
 std::atomic<bool> stop_requested = false;
 

@@ -1,10 +1,16 @@
 #include "lumen/apps/app.h"
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
+#include <system_error>
 
+#include "lumen/apps/interrupt.h"
 #include "lumen/base/error.h"
+#include "lumen/base/file.h"
 #include "lumen/base/log.h"
 #include "lumen/base/text.h"
 #include "lumen/base/version.h"
@@ -21,6 +27,26 @@ constexpr int kBug = 70;
 int Report(const std::string& line, int code) {
   std::cerr << "lumen: " << Printable(line) << '\n';  // names of files are strangers' text
   return code;
+}
+
+int ReportBug(const std::exception& error) {
+  return Report(StrCat("internal error, please report it: ", error.what()), kBug);
+}
+
+constexpr const char* kNoMemoryLine = "lumen: there is not enough memory for this\n";
+
+// Where a want of memory cannot be caught: in what libraries do while they are loaded, or in a destructor.
+[[noreturn]] void EndWithoutMemory() {
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::bad_alloc&) {
+    RemoveTemporaries();
+    std::fputs(kNoMemoryLine, stderr);
+    std::_Exit(kNoMemory);
+  } catch (...) {
+    // a bug, which ends as bugs do
+  }
+  std::abort();
 }
 
 class NameCollector : public ConfigVisitor {
@@ -91,17 +117,9 @@ PixelSize ParsePixelSize(const std::string& text) {
   return {static_cast<int>(*width), static_cast<int>(*height)};
 }
 
-int RunApp(int argc, const char* const* argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is a failed write, not a crash
-  Command app("lumen", "Lumen: dense monocular SLAM for endoscopy");
-  app.AddAnswer("--version", StrCat("lumen ", Version(), " (", Commit(), ")\n"),
-                "Display program version information and exit");
-  app.RequireCommand();
-  bool quiet = false;
-  app.AddFlag("--quiet,-q", quiet, "print results and errors only");
-  app.DoFirst([&] {
-    if (quiet) SetLogLevel(LogLevel::kError);
-  });
+namespace {
+
+void AddCommands(Command& app) {
   AddInfoCommand(app);
   AddSimulateCommand(app);
   AddConvertCommand(app);
@@ -121,8 +139,31 @@ int RunApp(int argc, const char* const* argv) {
   AddVocabularyCommand(app);
   AddCompletionCommand(app);
   AddManualCommand(app);
+}
+
+void ParseAndRun(int argc, const char* const* argv) {
+  Command app("lumen", "Lumen: dense monocular SLAM for endoscopy");
+  app.AddAnswer("--version", StrCat("lumen ", Version(), " (", Commit(), ")\n"),
+                "Display program version information and exit");
+  app.RequireCommand();
+  bool quiet = false;
+  app.AddFlag("--quiet,-q", quiet, "print results and errors only");
+  app.DoFirst([&] {
+    if (quiet) SetLogLevel(LogLevel::kError);
+  });
+  AddCommands(app);
+  app.ParseAndRun(argc, argv);
+}
+
+// No thread can be had, which the system says of a want of memory, too.
+bool IsWant(const std::system_error& error) {
+  return error.code() == std::errc::resource_unavailable_try_again ||
+         error.code() == std::errc::not_enough_memory;
+}
+
+int RunAndReport(int argc, const char* const* argv) {
   try {
-    app.ParseAndRun(argc, argv);
+    ParseAndRun(argc, argv);
     if (!std::cout.flush()) return Report("standard output: cannot write", kBadOutput);
     return 0;
   } catch (const ExitRequest& request) {
@@ -133,10 +174,27 @@ int RunApp(int argc, const char* const* argv) {
     return Report(error.what(), kBadOutput);
   } catch (const std::filesystem::filesystem_error& error) {
     return Report(error.what(), kBadInput);
+  } catch (const std::system_error& error) {
+    return IsWant(error) ? Report(StrCat("no thread or no memory left: ", error.what()), kNoMemory)
+                         : ReportBug(error);
   } catch (const std::bad_alloc&) {
-    return Report("there is not enough memory for this", kNoMemory);
+    throw;
   } catch (const std::exception& error) {
-    return Report(StrCat("internal error, please report it: ", error.what()), kBug);
+    return ReportBug(error);
+  }
+}
+
+}  // namespace
+
+int RunApp(int argc, const char* const* argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is a failed write, not a crash
+  EndTidilyOnSignals();
+  std::set_terminate(EndWithoutMemory);
+  try {
+    return RunAndReport(argc, argv);
+  } catch (const std::bad_alloc&) {  // also of a line that had no room
+    std::fputs(kNoMemoryLine, stderr);
+    return kNoMemory;
   }
 }
 

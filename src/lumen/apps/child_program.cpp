@@ -1,7 +1,7 @@
 #include "lumen/apps/child_program.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +10,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
+#include "lumen/apps/interrupt.h"
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
 
@@ -22,36 +24,45 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class FileActions {
- public:
-  FileActions() { posix_spawn_file_actions_init(&actions_); }
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  posix_spawn_file_actions_t* Get() { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
+// What becomes of a program's streams: they stay, or lead to a file.
+struct Streams {
+  int in = STDIN_FILENO, out = STDOUT_FILENO, err = STDERR_FILENO;
 };
 
-pid_t Start(const fs::path& program, const std::vector<std::string>& arguments, FileActions& actions) {
+// In the child, where nothing may be called that takes memory or a lock. It dies with us: nobody would know
+// of it, and it would write where the next one does. The thread that starts a program waits for it, so its
+// death is ours.
+[[noreturn]] void Become(const fs::path& program, char* const* arguments, const Streams& streams,
+                         pid_t parent, int said) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);
+  ::signal(SIGINT, SIG_DFL);  // whatever this program ignores, its child does not
+  if (::dup2(streams.in, STDIN_FILENO) >= 0 && ::dup2(streams.out, STDOUT_FILENO) >= 0 &&
+      ::dup2(streams.err, STDERR_FILENO) >= 0)
+    ::execve(program.c_str(), arguments, environ);
+  const int fault = errno;
+  (void)!::write(said, &fault, sizeof(fault));
+  ::_exit(127);
+}
+
+pid_t Start(const fs::path& program, const std::vector<std::string>& arguments, const Streams& streams) {
   std::string name = program.filename().string();
   std::vector<char*> argv = {name.data()};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  // Whatever this program ignores, its child does not.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t usual;
-  sigemptyset(&usual);
-  sigaddset(&usual, SIGINT);
-  posix_spawnattr_setsigdefault(&attributes, &usual);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  pid_t child = 0;
-  const int fault = posix_spawn(&child, program.c_str(), actions.Get(), &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  if (fault != 0) throw InputError(program, StrCat("cannot be started: ", std::strerror(fault)));
-  return child;
+  int said[2];  // what keeps it from starting; nothing if it does
+  if (::pipe2(said, O_CLOEXEC) != 0)
+    throw InputError(program, StrCat("cannot be started: ", std::strerror(errno)));
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) Become(program, argv.data(), streams, parent, said[1]);
+  int fault = child < 0 ? errno : 0;
+  ::close(said[1]);
+  while (child > 0 && ::read(said[0], &fault, sizeof(fault)) < 0 && errno == EINTR) continue;
+  ::close(said[0]);
+  if (fault == 0) return child;
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  throw InputError(program, StrCat("cannot be started: ", std::strerror(fault)));
 }
 
 // A program that is asked to end asks its child.
@@ -60,35 +71,63 @@ extern "C" void PassOn(int signal) {
   if (running_child > 0) kill(running_child, signal);
 }
 
+int CodeOf(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
 int Await(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return CodeOf(status);
+}
+
+// The same, but a program that is interrupted interrupts its child, which a terminal may have done already.
+int AwaitOrStop(pid_t child) {
+  constexpr useconds_t kPause = 20000;
+  int status = 0;
+  bool told = false;
+  while (true) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended > 0 || (ended < 0 && errno != EINTR)) break;
+    if (IsInterrupted() && !std::exchange(told, true)) kill(child, SIGTERM);
+    usleep(kPause);
+  }
+  return CodeOf(status);
 }
 
 }  // namespace
 
 int RunLogged(const fs::path& program, const std::vector<std::string>& arguments, const fs::path& log) {
-  FileActions actions;
-  posix_spawn_file_actions_addopen(actions.Get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(actions.Get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                   0644);
-  posix_spawn_file_actions_adddup2(actions.Get(), STDOUT_FILENO, STDERR_FILENO);
-  return Await(Start(program, arguments, actions));
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int fault = errno;
+  const auto close_both = [&] {
+    ::close(null);
+    ::close(file);
+  };
+  if (null < 0 || file < 0) {
+    close_both();
+    throw OutputError(log, StrCat("cannot write: ", std::strerror(fault)));
+  }
+  pid_t child = 0;
+  try {
+    child = Start(program, arguments, {null, file, file});
+  } catch (...) {
+    close_both();
+    throw;
+  }
+  close_both();
+  return AwaitOrStop(child);
 }
 
 ChildOutcome RunOpenly(const fs::path& program, const std::vector<std::string>& arguments) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw InputError(program, "cannot be started: no pipe");
-  FileActions actions;
-  posix_spawn_file_actions_adddup2(actions.Get(), ends[1], STDOUT_FILENO);
   const auto before = std::signal(SIGINT, SIG_IGN);
   const auto before_end = std::signal(SIGTERM, PassOn);
   ChildOutcome outcome;
   pid_t child = 0;
   try {
-    child = Start(program, arguments, actions);
+    child = Start(program, arguments, {.out = ends[1]});
   } catch (...) {
     close(ends[0]);
     close(ends[1]);

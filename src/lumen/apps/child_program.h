@@ -1,4 +1,4 @@
-// Programs of ours started from here.
+// Programs of ours started from here. They die with this one, however it ends.
 #pragma once
 
 #include <filesystem>

@@ -1,8 +1,7 @@
-#include <atomic>
-
 #include "lumen/apps/app.h"
 #include "lumen/apps/frame_truth.h"
 #include "lumen/apps/fuse_run.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/apps/run_sequence.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -103,6 +102,7 @@ int64_t CopyFrames(FrameSource& source, const FrameTruths& truths, const Convert
   TruthWriter truth(truths, writer, fps, info.camera);
   int64_t written = 0;
   while (const auto frame = frames.Next()) {
+    EndIfInterrupted();
     const fs::path file = source.FrameFile(frame->index);
     if (file.empty())
       writer.WriteFrame(written, frame->image);
@@ -130,6 +130,7 @@ int64_t WriteRectified(const FrameSource& known, const FrameTruths& truths, cons
   TruthWriter truth(truths, writer, fps, info.camera, stream.GetCamera());
   int64_t written = 0;
   while (const auto frame = stream.Next()) {
+    EndIfInterrupted();
     writer.WriteFrame(written, frame->image);
     truth.Write(frame->index, frame->time, written);
     progress.Update(++written);
@@ -141,7 +142,8 @@ int64_t WriteRectified(const FrameSource& known, const FrameTruths& truths, cons
 }
 
 // Depth by a refined run of our own over the whole input; what it leaves behind goes with `scratch`.
-DenseDepth DepthFromOwnRun(const ConvertOptions& options, const Camera& camera, const fs::path& scratch) {
+DenseDepth DepthFromOwnRun(const ConvertOptions& options, const Camera& camera, const fs::path& scratch,
+                           const std::atomic<bool>& stop) {
   RunOptions run;
   run.input = options.input;
   run.output = scratch / "run";
@@ -150,8 +152,8 @@ DenseDepth DepthFromOwnRun(const ConvertOptions& options, const Camera& camera, 
   run.selection.end = -1;
   run.selection.stride = 1;
   run.refine = true;
-  static std::atomic<bool> never = false;
-  const RunOutcome outcome = RunSequence(run, never);
+  const RunOutcome outcome = RunSequence(run, stop);
+  EndIfInterrupted();
   LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes, " with depth");
   GatherRunDepth(run.output, run.config.depth);
   return DepthFromRun(run.output, camera);
@@ -159,11 +161,13 @@ DenseDepth DepthFromOwnRun(const ConvertOptions& options, const Camera& camera, 
 
 // What is asked for depth where there is no better; null: nothing.
 DenseDepth ChooseDense(const ConvertOptions& options, const FrameSource& source,
-                       const std::optional<ColmapModel>& model, const fs::path& scratch) {
+                       const std::optional<ColmapModel>& model, const fs::path& scratch,
+                       const std::atomic<bool>& stop) {
   if (!options.depth_maps.empty()) return DepthFromMaps(options.depth_maps, *model);
   if (!options.mesh.empty())
     return DepthFromMesh(LoadMesh(options.mesh), RequireCamera(source, options.input));
-  if (!options.dense.empty()) return DepthFromOwnRun(options, RequireCamera(source, options.input), scratch);
+  if (!options.dense.empty())
+    return DepthFromOwnRun(options, RequireCamera(source, options.input), scratch, stop);
   return nullptr;
 }
 
@@ -182,7 +186,8 @@ void RequireOneDense(const ConvertOptions& options) {
 
 void RunConvert(ConvertOptions options) {
   RequireOneDense(options);
-  RequireFreshFolder(options.output);
+  RequireFreshSequence(options.output);
+  const std::atomic<bool>& stop = CatchInterrupts();  // what was begun goes
   std::optional<ColmapModel> model;
   if (!options.colmap.empty()) {
     model = LoadColmapModel(options.colmap, options.submodel);
@@ -193,7 +198,7 @@ void RunConvert(ConvertOptions options) {
   std::unique_ptr<FrameTruths> truths;
   // Names are compared before anything long begins.
   if (model) LogInfo(Counted(MakeColmapTruths(*source, *model, nullptr), *model));
-  DenseDepth dense = ChooseDense(options, *source, model, scratch.Path());
+  DenseDepth dense = ChooseDense(options, *source, model, scratch.Path(), stop);
   truths = model ? MakeColmapTruths(*source, *model, std::move(dense)).truths
                  : MakeSourceTruths(*source, std::move(dense));
   const int64_t written = options.rectified_size.empty() ? CopyFrames(*source, *truths, options)

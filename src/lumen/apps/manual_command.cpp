@@ -127,13 +127,16 @@ wrong usage, or input that cannot be used; one line on standard error says why
 the output cannot be written, as on a full disk
 .TP
 4
-`lumen register`: the surface could not be registered
+`lumen register`: the surface could not be registered; `lumen adapt`: the model became no better
+.TP
+5
+there is not enough memory, or no thread to be had
 .TP
 70
 a fault of Lumen itself: please report it
 .TP
 130
-`lumen run` was interrupted; what was placed so far is written)";
+interrupted (Ctrl-C, SIGTERM): `lumen run` has written what was placed so far, `lumen study` goes on when called again and `lumen adapt` with `--resume`, `lumen convert` and `lumen simulate` have cleared away what they had begun; other commands die of the signal and leave nothing half-written)";
 
 constexpr const char* kFiles = R"(.SH FILES
 .TP

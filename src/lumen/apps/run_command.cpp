@@ -1,37 +1,15 @@
-#include <atomic>
-#include <csignal>
-#include <ctime>
-
 #include "lumen/apps/app.h"
 #include "lumen/apps/fuse_run.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/apps/run_sequence.h"
 #include "lumen/apps/run_watch.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
+#include "lumen/base/text.h"
 
 namespace lumen {
 
 namespace {
-
-constexpr int kInterrupted = 130;
-
-std::atomic<bool> stop_requested = false;
-std::atomic<time_t> stop_second = 0;
-
-// The second time it is meant. But one key press may arrive twice, from the terminal and from a program that
-// passes it on: what follows within two seconds is the same request.
-extern "C" void RequestStop(int signal) {
-  constexpr time_t kSameRequest = 2;
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  if (!stop_requested) {
-    stop_second = now.tv_sec;
-    stop_requested = true;
-  } else if (now.tv_sec - stop_second >= kSameRequest) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-}
 
 // A run without a surface is still a run: what stands in the way is said, no more.
 void AddSurface(const RunOptions& options) {
@@ -52,9 +30,9 @@ void AddFineDepth(const RunOptions& options) {
 
 void Run(RunOptions options, const ConfigChoice& choice, bool surface, const ViewChoice& view) {
   options.config = ResolveConfig(choice);
-  stop_requested = false;
-  std::signal(SIGINT, RequestStop);
-  std::signal(SIGTERM, RequestStop);
+  // A camera does not wait: what comes too late is dropped there or here, and here it is counted.
+  options.realtime |= StartsWith(options.input.string(), "/dev/video");
+  const std::atomic<bool>& stop_requested = CatchInterrupts();
   std::unique_ptr<RunWatch> watch;
   if (view.wanted) {
     watch = MakeRunWatch(options.input.filename().string(), view.server);

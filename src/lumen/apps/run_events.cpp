@@ -34,6 +34,7 @@ Json FrameLine(const FrameResult& result) {
   line["network_ms"] = result.network_ms;
   line["track_ms"] = result.track_ms;
   line["map_ms"] = result.map_ms;
+  if (result.delay_ms >= 0) line["delay_ms"] = result.delay_ms;
   return line;
 }
 

@@ -47,6 +47,7 @@ Trajectory RunPaths::FramesOf(const MapSnapshot& map, int submap, size_t first) 
       trajectory.push_back({frame.placed.time, frame.world_from_camera});
     }
   }
+  if (first == 0) frames_.LetGo();
   return trajectory;
 }
 

@@ -47,7 +47,7 @@ class RunPaths {
 
   RunWriter& writer_;
   RewriteSchedule schedule_;
-  std::vector<Tracked> frames_;
+  ColdList<Tracked> frames_;
   std::map<KeyframeId, int> submap_of_;  // as it was when the files were written last
   int submap_ = 0;                       // the one in the path
   size_t frames_written_ = 0;            // of frames_: in the path, or of another sub-map

@@ -1,6 +1,8 @@
 #include "lumen/apps/run_sequence.h"
 
 #include <chrono>
+#include <deque>
+#include <mutex>
 #include <thread>
 
 #include "lumen/apps/run_recorder.h"
@@ -9,6 +11,7 @@
 #include "lumen/base/first_failure.h"
 #include "lumen/base/log.h"
 #include "lumen/base/progress.h"
+#include "lumen/base/ticker.h"
 
 namespace lumen {
 
@@ -21,12 +24,49 @@ std::string Note(const FrameResult& result, const RunCounts& counts, double seco
   return text;
 }
 
+// When the pictures that are on their way were there, in the order in which they come out again.
+class Arrivals {
+ public:
+  void Add(int64_t frame) {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace_back(frame, clock_.ElapsedMs());
+  }
+  // Whether one of them is late already.
+  bool Late() {
+    constexpr double kLateMs = 250;
+    const std::lock_guard lock(mutex_);
+    return !waiting_.empty() && clock_.ElapsedMs() - waiting_.front().second > kLateMs;
+  }
+  void Drop(int64_t frame) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waiting_, [frame](const auto& waiting) { return waiting.first == frame; });
+  }
+  // How long ago this frame was there; -1 if it was never told. Frames before it were dropped.
+  double TakeDelayMs(int64_t frame) {
+    const std::lock_guard lock(mutex_);
+    while (!waiting_.empty() && waiting_.front().first < frame) waiting_.pop_front();
+    if (waiting_.empty() || waiting_.front().first != frame) return -1;
+    const double arrived = waiting_.front().second;
+    waiting_.pop_front();
+    return clock_.ElapsedMs() - arrived;
+  }
+
+ private:
+  const Stopwatch clock_;
+  std::mutex mutex_;
+  std::deque<std::pair<int64_t, double>> waiting_;
+};
+
 // Hands the input to SLAM until one of them ends. As if live, each frame waits until it is due, and one that
 // SLAM has no time for is counted in `dropped`.
-void Feed(RunSetup& setup, RunObserver& observer, bool live, const std::atomic<bool>& stop,
-          int64_t& dropped) {
+void Feed(RunSetup& setup, RunObserver& observer, bool live, Arrivals& arrivals,
+          const std::atomic<bool>& stop, int64_t& dropped) {
   SlamPipeline& slam = *setup.slam;
   const auto ended = [&] { return stop || slam.Failed(); };
+  // A camera may show nothing for seconds: who ends the run does not wait for it.
+  const Ticker watcher(std::chrono::milliseconds(100), [&] {
+    if (ended()) setup.stream->Stop();
+  });
   const Stopwatch watch;
   std::optional<double> first_time;
   while (!ended()) {
@@ -40,7 +80,16 @@ void Feed(RunSetup& setup, RunObserver& observer, bool live, const std::atomic<b
     if (!first_time) first_time = frame->time;
     while (!ended() && watch.ElapsedMs() < 1000 * (frame->time - *first_time))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (!slam.TrySubmit(std::move(*frame)) && !slam.Failed()) ++dropped;
+    // Rather few frames in time than all of them late.
+    const int64_t index = frame->index;
+    if (arrivals.Late()) {
+      ++dropped;
+      continue;
+    }
+    arrivals.Add(index);
+    if (slam.TrySubmit(std::move(*frame)) || slam.Failed()) continue;
+    arrivals.Drop(index);
+    ++dropped;
   }
 }
 
@@ -59,9 +108,12 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
   RunRecorder recorder(writer, setup.view);
   ProgressBar progress("run", setup.stream->Info().frame_count);
   SlamPipeline& slam = *setup.slam;
+  Arrivals arrivals;
   const Stopwatch watch;
   slam.Listen({.on_frame =
-                   [&](const FrameResult& result, const PlacedFrame& placed) {
+                   [&](const FrameResult& placed_result, const PlacedFrame& placed) {
+                     FrameResult result = placed_result;
+                     result.delay_ms = arrivals.TakeDelayMs(result.index);
                      std::vector<LoopEvent> loops = slam.TakeLoopEvents();
                      const auto map = slam.Snapshot();  // after the loops, so that it knows their keyframes
                      recorder.Record(result, placed, map, std::move(loops));
@@ -73,8 +125,9 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
 
   RunTotals totals;
   FirstFailure failure;
-  failure.Try(
-      [&] { Feed(setup, observer, options.realtime && !options.deterministic, stop, totals.dropped); });
+  failure.Try([&] {
+    Feed(setup, observer, options.realtime && !options.deterministic, arrivals, stop, totals.dropped);
+  });
   failure.Try([&] { slam.Finish(); });
   totals.seconds = watch.ElapsedMs() / 1000;
   if (options.refine && !stop && !failure) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lumen/eval/statistics.h"
 #include "lumen/io/run_folder.h"
 
 namespace lumen {
@@ -28,6 +29,15 @@ Json DescribeStages(const StageTimes& times) {
   return stages;
 }
 
+// How late a live run's frames came out.
+Json DescribeDelays(const std::vector<double>& delays) {
+  Json entry = Json::MakeObject();
+  entry["median"] = Quantile(delays, 0.5);
+  entry["p95"] = Quantile(delays, 0.95);
+  entry["worst"] = Quantile(delays, 1);
+  return entry;
+}
+
 }  // namespace
 
 void RunCounts::Add(const FrameResult& result) {
@@ -38,6 +48,7 @@ void RunCounts::Add(const FrameResult& result) {
   if (result.track.status == TrackStatus::kRelocalised) ++relocalised;
   if (lost && !was_lost_) ++lost_events;
   was_lost_ = lost;
+  if (result.delay_ms >= 0) delays_ms.push_back(result.delay_ms);
 }
 
 void RunCounts::Add(const LoopEvent& loop) {
@@ -83,6 +94,7 @@ Json Summarise(Json known, const RunCounts& counts, const RunTotals& totals, con
   summary["parts_held"] = totals.trouble.singular;
   summary["seconds"] = totals.seconds;
   summary["fps"] = totals.seconds > 0 ? static_cast<double>(counts.frames) / totals.seconds : 0.0;
+  if (!counts.delays_ms.empty()) summary["delay_ms"] = DescribeDelays(counts.delays_ms);
   summary["peak_memory_mb"] = PeakMemoryMb();
   summary["stages"] = DescribeStages(times);
   summary["interrupted"] = totals.interrupted;

@@ -9,6 +9,7 @@ namespace lumen {
 
 struct RunCounts {
   int64_t frames = 0, placed = 0, weak = 0, lost_events = 0, relocalised = 0;
+  std::vector<double> delays_ms;  // of a live run's frames
   int64_t local_loops = 0, global_loops = 0, rejected_loops = 0, removed_loops = 0, joined = 0;
 
   void Add(const FrameResult& result);

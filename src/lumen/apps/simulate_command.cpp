@@ -1,4 +1,5 @@
 #include "lumen/apps/app.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/apps/simulate_sequence.h"
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
@@ -59,6 +60,7 @@ void RunSimulate(const SimulateOptions& options, const Command& command) {
   const SequenceOptions resolved = ResolveOptions(options, command);
   const std::string name =
       options.subject.empty() ? StrCat(AnatomyName(resolved.anatomy), "-", resolved.seed) : options.subject;
+  CatchInterrupts();  // what was begun goes
   const int frames = WriteSimulatedSequence(resolved, name, options.output, options.model);
   LogInfo("wrote ", frames, " frames of ", name, " with their truth to ", options.output.string());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "lumen/apps/interrupt.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
 #include "lumen/io/sequence_folder.h"
@@ -19,6 +20,7 @@ void WriteFrames(const SimulatedSequence& sequence, int threads, SequenceWriter&
   std::atomic<int64_t> done = 0;
   const int batch = 4 * threads;
   for (int first = 0; first < sequence.Size(); first += batch) {
+    EndIfInterrupted();
     const int count = std::min(batch, sequence.Size() - first);
     ParallelFor(count, threads, [&](int64_t i) {
       const SimulatedFrame frame = sequence.Render(first + static_cast<int>(i));
@@ -34,7 +36,7 @@ void WriteFrames(const SimulatedSequence& sequence, int threads, SequenceWriter&
 
 int WriteSimulatedSequence(const SequenceOptions& options, const std::string& name,
                            const std::filesystem::path& output, bool with_model) {
-  RequireFreshFolder(output);  // before seconds are spent on the scene
+  RequireFreshSequence(output);  // before seconds are spent on the scene
   SequenceOptions one_thread = options;
   one_thread.threads = 1;  // frames run side by side instead
   const std::shared_ptr<const Anatomy> anatomy = MakeAnatomy(options.anatomy, options.seed, options.threads);

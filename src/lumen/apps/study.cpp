@@ -7,6 +7,7 @@
 
 #include "lumen/apps/app.h"
 #include "lumen/apps/eval_pictures.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/apps/model_path.h"
 #include "lumen/apps/simulate_sequence.h"
 #include "lumen/base/error.h"
@@ -162,6 +163,7 @@ void RunPlan(std::vector<Work>& plan, const StudyOptions& options, const RunCell
   std::mutex mutex;
   int64_t done = 0;
   ParallelFor(static_cast<int64_t>(todo.size()), jobs, [&](int64_t i) {
+    if (IsInterrupted()) return;
     Work& work = plan[todo[static_cast<size_t>(i)]];
     try {
       work.finished = RunOne(work, options, run);
@@ -191,7 +193,9 @@ Study RunStudy(const std::string& title, const std::vector<StudyCell>& cells, co
                const RunCell& run) {
   std::vector<Work> plan = PlanWork(cells, options);
   MakeDirectories(options.out);
+  CatchInterrupts();
   RunPlan(plan, options, run);
+  EndIfInterrupted("the same command goes on with the cells that are left");
   Study study;
   study.title = title;
   study.variants = Distinct(cells, &StudyCell::variant);
@@ -242,6 +246,7 @@ void WriteStudy(const Study& study, const fs::path& out, const std::vector<Capti
 }
 
 std::vector<fs::path> PrepareSuite(const SuiteChoice& choice) {
+  CatchInterrupts();
   std::vector<std::string> names = choice.subjects;
   if (names.empty())
     for (const SuiteSubject& subject : kBenchmarkSuite) names.emplace_back(subject.name);

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "lumen/apps/app.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/apps/study_commands.h"
 #include "lumen/apps/training.h"
 #include "lumen/base/error.h"
@@ -185,7 +186,6 @@ fs::path TrainFold(const Fold& fold, const std::vector<NamedSequence>& data, con
   WriteFileAtomically(recipe_file, recipe);
   add(fs::exists(request.out / "checkpoint.json"), "resume", "true");
   LogInfo("training ", fold.name, " on ", data.size(), " sequences");
-  constexpr int kInterrupted = 130;
   if (!RunTraining(request)) throw ExitRequest{kInterrupted};
   WriteFileAtomically(finished, "");
   return TrainedModel(request.out);

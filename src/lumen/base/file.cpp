@@ -91,6 +91,42 @@ void FlushEntry(const fs::path& folder) {
   if (descriptor.Get() >= 0) (void)::fsync(descriptor.Get());
 }
 
+// The names of the temporaries there are, where a signal's handler can read them: no locks, no memory taken.
+// Who finds no place, or has too long a name, is not in it.
+class TemporaryNames {
+ public:
+  // The place that was found, or -1.
+  int Add(const std::string& name) {
+    if (name.size() >= sizeof(Place::name)) return -1;
+    for (int i = 0; i < kPlaces; ++i) {
+      State free = State::kFree;
+      if (!places_[i].state.compare_exchange_strong(free, State::kBeingWritten)) continue;
+      std::memcpy(places_[i].name, name.c_str(), name.size() + 1);
+      places_[i].state = State::kHeld;
+      return i;
+    }
+    return -1;
+  }
+  void Drop(int place) {
+    if (place >= 0) places_[place].state = State::kFree;
+  }
+  void RemoveAll() const {
+    for (const Place& place : places_)
+      if (place.state == State::kHeld) ::unlink(place.name);
+  }
+
+ private:
+  enum class State { kFree, kBeingWritten, kHeld };
+  struct Place {
+    std::atomic<State> state = State::kFree;
+    char name[1024];
+  };
+  static constexpr int kPlaces = 64;
+  Place places_[kPlaces];
+};
+
+TemporaryNames temporary_names;
+
 // A new file beside its target that takes the target's place, or goes.
 class Temporary {
  public:
@@ -121,36 +157,44 @@ class Temporary {
     if (flush == Flush::kNow && ::fdatasync(descriptor_) != 0) FailWrite(target_);
     if (::close(std::exchange(descriptor_, -1)) != 0) FailWrite(target_);
     if (::rename(path_.c_str(), target_.c_str()) != 0) FailWrite(target_);
-    path_.clear();
+    Forget();
     if (flush == Flush::kNow) FlushEntry(target_.parent_path());
   }
 
   void Remove() {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
     if (!path_.empty()) ::unlink(path_.c_str());
-    path_.clear();
+    Forget();
   }
 
  private:
+  void Forget() {
+    path_.clear();
+    temporary_names.Drop(std::exchange(place_, -1));
+  }
   // The extension stays, because some writers choose the format by it.
   void Open() {
     static std::atomic<uint64_t> count = 0;
     constexpr size_t kLongestStem = 64;
     const std::string stem = target_.stem().string().substr(0, kLongestStem);
     constexpr int kTries = 100;
-    for (int attempt = 0; attempt < kTries && descriptor_ < 0; ++attempt) {
+    for (int attempt = 0; attempt < kTries; ++attempt) {
       path_ = target_.parent_path() /
               StrCat(".", stem, ".", std::random_device()() ^ ++count, ".tmp", target_.extension().string());
+      place_ = temporary_names.Add(path_);
       descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-      if (descriptor_ < 0 && errno != EEXIST) break;
+      if (descriptor_ >= 0) return;
+      const int reason = errno;
+      Forget();
+      errno = reason;
+      if (reason != EEXIST) break;
     }
-    if (descriptor_ >= 0) return;
-    path_.clear();
     FailWrite(target_);
   }
 
   fs::path target_, path_;
   int descriptor_ = -1;
+  int place_ = -1;  // of its name
 };
 
 }  // namespace
@@ -190,6 +234,8 @@ void WriteFileAtomically(const fs::path& path, const std::function<void(const fs
   write(temporary.Path());
   temporary.Commit(flush);
 }
+
+void RemoveTemporaries() noexcept { temporary_names.RemoveAll(); }
 
 void RequireWritable(const fs::path& path) {
   if (!StreamOf(path)) Temporary(path).Remove();
@@ -261,8 +307,11 @@ TemporaryFolder::TemporaryFolder() {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  // Most are empty by now, and then this wants no memory; what the first try lacked the second may have.
+  if (::rmdir(path_.c_str()) == 0) return;
+  std::error_code error;
+  fs::remove_all(path_, error);
+  if (error) fs::remove_all(path_, error);
 }
 
 }  // namespace lumen

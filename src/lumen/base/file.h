@@ -34,6 +34,9 @@ void WriteFileAtomically(const std::filesystem::path& path,
                          const std::function<void(const std::filesystem::path& temporary)>& write,
                          Flush flush = Flush::kNow);
 
+// For a program that is ended by a signal: what is being written aside goes. Safe to call from a handler.
+void RemoveTemporaries() noexcept;
+
 // Throws OutputError if WriteFileAtomically would refuse the target, or its folder takes no files: asked
 // before long work, not after it.
 void RequireWritable(const std::filesystem::path& path);

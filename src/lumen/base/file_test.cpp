@@ -34,6 +34,22 @@ TEST(File, FailedWriteLeavesTheOldFileAndNoTemporary) {
   EXPECT_EQ(ListFiles(folder.Path()).size(), 1U);
 }
 
+TEST(File, WhoIsEndedByASignalTakesItsTemporariesAlong) {
+  const TemporaryFolder folder;
+  const auto path = folder.Path() / "x.txt";
+  WriteFileAtomically(path, "old");
+  EXPECT_THROW(WriteFileAtomically(path,
+                                   [&](const std::filesystem::path& temporary) {
+                                     EXPECT_TRUE(std::filesystem::exists(temporary));
+                                     RemoveTemporaries();
+                                     EXPECT_FALSE(std::filesystem::exists(temporary));
+                                   }),
+               OutputError);
+  EXPECT_EQ(ReadFile(path), "old");
+  RemoveTemporaries();
+  EXPECT_EQ(ListFiles(folder.Path()).size(), 1U) << "what is written is nobody's temporary";
+}
+
 TEST(File, FullDiskIsAnOutputError) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
   AppendFile file("/dev/full");

@@ -1,7 +1,7 @@
 #include "lumen/base/isolated.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -20,8 +20,8 @@ namespace lumen {
 
 namespace {
 
-// A record is its size and its bytes. Two sizes that no record has say how a request ended.
-constexpr uint64_t kFinished = ~uint64_t{0}, kFailed = ~uint64_t{1};
+// A record is its size and its bytes. Three sizes that no record has say how a request ended.
+constexpr uint64_t kFinished = ~uint64_t{0}, kFailed = ~uint64_t{1}, kNoMemory = ~uint64_t{2};
 constexpr size_t kLongestMessage = 1 << 16;
 
 // False where the other side is gone, which must not end this process.
@@ -50,11 +50,24 @@ bool ReceiveBytes(int socket, void* data, size_t bytes) {
 }
 
 // Nothing of the parent's stays open: neither files nor sockets, nor what leads to other such processes.
-void CloseAllBut(int socket) {
+void CloseAllBut(int socket, int life) {
   constexpr unsigned kFirstOwn = 3;
-  const auto kept = static_cast<unsigned>(socket);
-  if (kept > kFirstOwn) ::close_range(kFirstOwn, kept - 1, 0);
-  ::close_range(kept + 1, ~0U, 0);
+  const auto low = static_cast<unsigned>(std::min(socket, life));
+  const auto high = static_cast<unsigned>(std::max(socket, life));
+  if (low > kFirstOwn) ::close_range(kFirstOwn, low - 1, 0);
+  if (high > low + 1) ::close_range(low + 1, high - 1, 0);
+  ::close_range(high + 1, ~0U, 0);
+}
+
+// Nobody ever writes to this line: the one thing to be heard of it is that its other end is gone, and the
+// system answers that with a signal which no library's loop can hold up. (PR_SET_PDEATHSIG would be the death
+// of the thread that forked.)
+void DieWith(int life) {
+  ::fcntl(life, F_SETOWN, ::getpid());
+  ::fcntl(life, F_SETSIG, SIGKILL);
+  ::fcntl(life, F_SETFL, ::fcntl(life, F_GETFL) | O_ASYNC);
+  pollfd gone{life, 0, 0};  // before we listened?
+  if (::poll(&gone, 1, 0) > 0) ::_exit(0);
 }
 
 void LimitSelf(uint64_t memory) {
@@ -77,42 +90,40 @@ void LimitSelf(uint64_t memory) {
 }
 
 void SendEnd(int socket, uint64_t end, std::string_view message) {
-  if (!SendBytes(socket, &end, sizeof(end)) || end == kFinished) return;
+  if (!SendBytes(socket, &end, sizeof(end)) || end != kFailed) return;
   const uint64_t size = std::min(message.size(), kLongestMessage);
   SendBytes(socket, &size, sizeof(size)) && SendBytes(socket, message.data(), size);
 }
 
-void Answer(std::string_view request, const Isolated::Work& work, int socket) {
+void Answer(int socket, const Isolated::Work& work) {
+  uint64_t size = 0;
+  if (!ReceiveBytes(socket, &size, sizeof(size))) ::_exit(0);
   try {
+    std::string request(size, '\0');
+    if (!ReceiveBytes(socket, request.data(), size)) ::_exit(0);
     RecordWriter out(socket);
     work(request, out);
     SendEnd(socket, kFinished, "");
   } catch (const std::bad_alloc&) {
-    SendEnd(socket, kFailed, "asks for more memory than it may have");
+    SendEnd(socket, kNoMemory, "");
   } catch (const std::exception& error) {
     SendEnd(socket, kFailed, error.what());
   }
 }
 
-[[noreturn]] void Serve(int socket, const Isolated::Work& work, uint64_t memory) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+[[noreturn]] void Serve(int socket, int life, const Isolated::Work& work, uint64_t memory) {
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGPIPE})
     ::signal(signal, SIG_DFL);
   ::signal(SIGINT, SIG_IGN);  // the parent decides
-  CloseAllBut(socket);
+  CloseAllBut(socket, life);
+  DieWith(life);
   // What a library has to say before it dies is not for the user.
   if (const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
     ::dup2(null, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
   }
   LimitSelf(memory);
-  while (true) {
-    uint64_t size = 0;
-    if (!ReceiveBytes(socket, &size, sizeof(size))) ::_exit(0);
-    std::string request(size, '\0');
-    if (!ReceiveBytes(socket, request.data(), size)) ::_exit(0);
-    Answer(request, work, socket);
-  }
+  while (true) Answer(socket, work);
 }
 
 }  // namespace
@@ -123,17 +134,23 @@ void RecordWriter::Write(const void* data, size_t bytes) {
 }
 
 void RecordReader::ReadBytes(void* data, size_t bytes) {
-  if (!ReceiveBytes(socket_, data, bytes)) fail_();
+  if (!ReceiveBytes(owner_.socket_, data, bytes)) owner_.FailDead();
 }
 
 size_t RecordReader::NextSize() {
   uint64_t size = 0;
   ReadBytes(&size, sizeof(size));
+  const bool reads = owner_.task_ == Isolated::Task::kReads;
+  if (size == kNoMemory) {
+    if (!reads) throw std::bad_alloc();
+    owner_.Fail("asks for more memory than it may have");
+  }
   if (size == kFailed) {
     ReadBytes(&size, sizeof(size));
     std::string message(std::min<uint64_t>(size, kLongestMessage), '\0');
     ReadBytes(message.data(), message.size());
-    throw InputError(message);
+    if (reads) throw InputError(message);
+    owner_.Fail(message);
   }
   return size;
 }
@@ -152,48 +169,60 @@ std::string RecordReader::ReadText(size_t most) {
   return text;
 }
 
-Isolated::Isolated(std::function<std::string()> source, const Work& work, uint64_t memory)
-    : source_(std::move(source)) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw InputError(StrCat(source_(), ": cannot be read: ", std::strerror(errno)));
-  process_ = ::fork();
-  if (process_ == 0) Serve(ends[1], work, memory);
+Isolated::Isolated(std::function<std::string()> file, const Work& work, Task task, uint64_t memory)
+    : file_(std::move(file)), task_(task) {
+  int line[2] = {-1, -1}, life[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) == 0 &&
+      ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life) == 0) {
+    process_ = ::fork();
+    if (process_ == 0) Serve(line[1], life[1], work, memory);
+  }
   const int reason = errno;
-  ::close(ends[1]);
-  socket_ = ends[0];
+  ::close(line[1]);
+  ::close(life[1]);
+  socket_ = line[0];
+  life_ = life[0];
   if (process_ > 0) return;
   ::close(socket_);
-  throw InputError(StrCat(source_(), ": cannot be read: ", std::strerror(reason)));
+  ::close(life_);
+  Fail(StrCat(task_ == Task::kReads ? "cannot be read: " : "cannot write: ", std::strerror(reason)));
 }
 
 Isolated::~Isolated() {
   ::close(socket_);
+  ::close(life_);
   if (process_ <= 0) return;
   ::kill(process_, SIGKILL);
   while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
+void Isolated::Fail(const std::string& reason) const {
+  if (task_ == Task::kReads) throw InputError(StrCat(file_(), ": ", reason));
+  throw OutputError(file_(), reason);
+}
+
 void Isolated::FailDead() {
+  const bool reads = task_ == Task::kReads;
   int status = 0;
   pid_t ended = -1;
   if (process_ > 0)
     while ((ended = ::waitpid(process_, &status, 0)) < 0 && errno == EINTR) continue;
   process_ = -1;
   if (ended > 0 && WIFSIGNALED(status)) {
-    throw InputError(StrCat(source_(), ": is damaged: the library that reads it gave up on it (",
-                            ::sigabbrev_np(WTERMSIG(status)), ")"));
+    Fail(StrCat(reads ? "is damaged: the library that reads it gave up on it ("
+                      : "cannot write: the library that writes it gave up on it (",
+                ::sigabbrev_np(WTERMSIG(status)), ")"));
   }
-  throw InputError(StrCat(source_(), ": cannot be read: the process that reads it is gone"));
+  Fail(reads ? "cannot be read: the process that reads it is gone"
+             : "cannot write: the process that writes it is gone");
 }
 
 void Isolated::Ask(std::string_view request, const std::function<void(RecordReader&)>& receive) {
   const std::lock_guard lock(asking_);
-  if (process_ < 0)
-    throw InputError(StrCat(source_(), ": cannot be read: the process that reads it is gone"));
+  if (process_ < 0) FailDead();
   const uint64_t size = request.size();
   if (!SendBytes(socket_, &size, sizeof(size)) || !SendBytes(socket_, request.data(), size)) FailDead();
-  RecordReader reader(socket_, [this] { FailDead(); });
+  RecordReader reader(*this);
   receive(reader);
   const size_t end = reader.NextSize();
   LUMEN_CHECK(end == kFinished, "something was sent that nobody asked for");

@@ -1,6 +1,7 @@
-// Work that a library does which may crash on bad input: done by a copy of this process, so that its death is
-// an InputError here. The copy is forked, shares nothing afterwards, has no open files but the line to us, no
-// more than a bounded memory, and dies with us. It must not start threads, nor log.
+// Work that a library does which may crash on bad input, or on a disk that takes no more: done by a copy of
+// this process, so that its death is an error here. The copy is forked, shares nothing afterwards, has no
+// open files but the line to us, no more than a bounded memory, and dies with this process (not with the
+// thread that made it), whatever it is doing. It must not start threads, nor log.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,10 @@ class RecordWriter {
   int socket_;
 };
 
+class Isolated;
+
 class RecordReader {
  public:
-  RecordReader(int socket, std::function<void()> fail) : socket_(socket), fail_(std::move(fail)) {}
   void Read(void* data, size_t bytes);  // the next record, which must be of this size
   std::string ReadText(size_t most);    // the next record, whatever its size up to this
   template <typename T>
@@ -48,21 +50,26 @@ class RecordReader {
 
  private:
   friend class Isolated;
+  explicit RecordReader(Isolated& owner) : owner_(owner) {}
   size_t NextSize();
   void ReadBytes(void* data, size_t bytes);
-  int socket_;
-  std::function<void()> fail_;  // the line is cut: throws
+  Isolated& owner_;
 };
 
 class Isolated {
  public:
   using Work = std::function<void(std::string_view request, RecordWriter& out)>;
+  enum class Task { kReads, kWrites };
 
-  // `source` is what is read (now), for messages; `work` answers one request after the other. An InputError
-  // that it throws there is thrown by Ask here. The copy may take this much memory beyond what it has at
-  // first.
-  Isolated(std::function<std::string()> source, const Work& work, uint64_t memory = uint64_t{2} << 30);
-  Isolated(const std::string& source, const Work& work) : Isolated([source] { return source; }, work) {}
+  // `file` is what is read (now) or written, for messages; `work` answers one request after the other. What
+  // it throws there, Ask throws here: of a copy that reads as an InputError in its own words, of one that
+  // writes as an OutputError of `file` with these words. The copy may take this much memory beyond what it
+  // has at first; one that reads and asks for more is at odds with its file, one that writes is out of
+  // memory.
+  Isolated(std::function<std::string()> file, const Work& work, Task task = Task::kReads,
+           uint64_t memory = uint64_t{2} << 30);
+  Isolated(const std::string& file, const Work& work, Task task = Task::kReads)
+      : Isolated([file] { return file; }, work, task) {}
   ~Isolated();
   Isolated(const Isolated&) = delete;
   Isolated& operator=(const Isolated&) = delete;
@@ -70,10 +77,14 @@ class Isolated {
   void Ask(std::string_view request, const std::function<void(RecordReader&)>& receive);
 
  private:
+  friend class RecordReader;
+  [[noreturn]] void Fail(const std::string& reason) const;  // of the file
   [[noreturn]] void FailDead();
-  std::function<std::string()> source_;
+  std::function<std::string()> file_;
+  Task task_;
   std::mutex asking_;  // one request at a time
   int socket_ = -1, process_ = -1;
+  int life_ = -1;  // the copy dies when the last of this is closed
 };
 
 }  // namespace lumen

@@ -1,13 +1,19 @@
 #include "lumen/base/isolated.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <new>
+#include <thread>
 
 #include "lumen/base/error.h"
+#include "lumen/base/file.h"
 
 namespace lumen {
 namespace {
@@ -45,8 +51,77 @@ TEST(Isolated, AnswersOneRequestAfterTheOther) {
 TEST(Isolated, ItsFaultsAreOurs) {
   EXPECT_EQ(FaultOf([](std::string_view, RecordWriter&) { throw InputError("slice 7", "is cut short"); }),
             "slice 7: is cut short");
-  EXPECT_NE(FaultOf([](std::string_view, RecordWriter&) { throw std::bad_alloc(); }).find("memory"),
-            std::string::npos);
+  EXPECT_EQ(FaultOf([](std::string_view, RecordWriter&) { throw std::bad_alloc(); }),
+            "scan.dcm: asks for more memory than it may have");
+}
+
+TEST(Isolated, OfACopyThatWritesTheyAreFaultsOfTheOutput) {
+  const auto write = [](const Isolated::Work& work) {
+    Isolated("map.h5", work, Isolated::Task::kWrites).Ask("", [](RecordReader&) {});
+  };
+  EXPECT_NO_THROW(write([](std::string_view, RecordWriter&) {}));
+  EXPECT_THROW(write([](std::string_view, RecordWriter&) { throw std::bad_alloc(); }), std::bad_alloc);
+  const auto fault = [&](const Isolated::Work& work) {
+    try {
+      write(work);
+    } catch (const OutputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(fault([](std::string_view, RecordWriter&) { throw std::runtime_error("disk full"); }),
+            "map.h5: disk full");
+  EXPECT_EQ(fault([](std::string_view, RecordWriter&) { std::raise(SIGKILL); }),
+            "map.h5: cannot write: the library that writes it gave up on it (KILL)");
+}
+
+TEST(Isolated, ItOutlivesTheThreadThatMadeIt) {
+  std::unique_ptr<Isolated> reader;
+  std::thread([&] {
+    reader = std::make_unique<Isolated>("x", [](std::string_view, RecordWriter& out) { out.Put(7); });
+  }).join();
+  int answer = 0;
+  EXPECT_NO_THROW(reader->Ask("", [&](RecordReader& in) { answer = in.Get<int>(); }));
+  EXPECT_EQ(answer, 7);
+}
+
+// A process whose reader hangs in a library is killed: the reader goes, too.
+TEST(Isolated, ItDiesWithUsWhateverItDoes) {
+  int said[2];
+  ASSERT_EQ(::pipe(said), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    Isolated reader("x", [](std::string_view, RecordWriter& out) {
+      out.Put(::getpid());
+      for (volatile bool busy = true; busy;) continue;
+    });
+    reader.Ask("", [&](RecordReader& in) {
+      const auto process = in.Get<pid_t>();
+      (void)!::write(said[1], &process, sizeof(process));
+      in.Get<int>();
+    });
+  }
+  pid_t reader = 0;
+  ASSERT_EQ(::read(said[0], &reader, sizeof(reader)), static_cast<ssize_t>(sizeof(reader)));
+  ::kill(parent, SIGKILL);
+  ASSERT_EQ(::waitpid(parent, nullptr, 0), parent);
+  // Nobody may be there to wait for it: dead is what is gone, or is a name in the table alone.
+  const auto runs = [&] {
+    const std::filesystem::path stat = StrCat("/proc/", reader, "/stat");
+    if (!std::filesystem::exists(stat)) return false;
+    try {
+      const std::string text = ReadFile(stat);
+      return text.find(") Z") == std::string::npos;
+    } catch (const InputError&) {
+      return false;
+    }
+  };
+  constexpr int kPatience = 3000;  // half a minute
+  for (int k = 0; k < kPatience && runs(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(runs());
+  if (runs()) ::kill(reader, SIGKILL);
+  ::close(said[0]);
+  ::close(said[1]);
 }
 
 TEST(Isolated, ItsDeathIsAnInputError) {

@@ -282,6 +282,8 @@ void Json::DumpTo(std::string& out, int indent, int depth) const {
     out += AsBool() ? "true" : "false";
   else if (IsInteger())
     out += std::to_string(AsInteger());
+  else if (IsNumber() && AsDouble() == 0 && std::signbit(AsDouble()))
+    out += "-0.0";  // without its point it would read back as an integer, which has no sign there
   else if (IsNumber())
     out += std::isfinite(AsDouble()) ? FormatDouble(AsDouble()) : "null";
   else if (IsString())

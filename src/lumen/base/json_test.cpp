@@ -22,6 +22,8 @@ TEST(Json, DumpedValuesParseBackTheSame) {
   EXPECT_EQ(Json::Parse(value.Dump(2)), value);
 }
 
+TEST(Json, ZeroKeepsItsSign) { EXPECT_EQ(Json::Parse(Json(-0.0).Dump()), Json(-0.0)); }
+
 TEST(Json, NonFiniteNumbersBecomeNull) { EXPECT_EQ(Json(std::nan("")).Dump(), "null"); }
 
 TEST(Json, EscapesAndSurrogatesAreUnderstood) {

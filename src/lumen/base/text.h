@@ -17,6 +17,7 @@ std::string StrCat(const Args&... args) {
     return {};
   } else {
     std::ostringstream stream;
+    stream.exceptions(std::ios::badbit);  // a want of memory would only cut the text short
     (stream << ... << args);
     return stream.str();
   }

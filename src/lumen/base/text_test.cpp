@@ -2,8 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <ostream>
+#include <streambuf>
+
 namespace lumen {
 namespace {
+
+// A stream keeps an exception of what it writes to itself, unless it is told otherwise.
+struct Unwritable {};
+std::ostream& operator<<(std::ostream& stream, const Unwritable&) {
+  struct Full : std::streambuf {
+    int overflow(int) override { throw std::bad_alloc(); }
+  } full;
+  std::ostream inner(&full);
+  inner.exceptions(stream.exceptions());
+  inner << "x";
+  return stream;
+}
+
+TEST(Text, WhatDoesNotFitIntoMemoryIsNotCutShort) { EXPECT_THROW(StrCat("a", Unwritable()), std::bad_alloc); }
 
 TEST(Text, SplitKeepsEmptyPartsAndSplitWordsDropsThem) {
   EXPECT_EQ(Split("a,,b,", ','), (std::vector<std::string>{"a", "", "b", ""}));

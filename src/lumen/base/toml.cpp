@@ -1,6 +1,10 @@
 #include "lumen/base/toml.h"
 
 #ifdef LUMEN_HAVE_TOMLPLUSPLUS
+// What toml++ takes for granted is not so ("[ ," ends a debug build): it neither stops for it, nor may the
+// compiler rely on it, as it may where NDEBUG is set.
+#undef NDEBUG
+#define TOML_ASSERT(expression) static_cast<void>(0)
 #include <toml++/toml.h>
 #endif
 
@@ -69,6 +73,52 @@ std::string FormatToml(const TomlValue& item) {
 
 namespace {
 
+// Where toml++ asks whether a letter is a blank, it tells the compiler that U+00A1 to U+0499 and U+FA26 to
+// U+FEFE cannot be met (is_non_ascii_horizontal_whitespace of 3.3): what becomes of them is
+// undefined. So letters of two bytes, and the last ones of three, are stood in for by those of plane 15,
+// which nobody uses, while it reads.
+unsigned ByteAt(std::string_view text, size_t i) {
+  return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+}
+bool Follows(std::string_view text, size_t i) { return (ByteAt(text, i) & 0xC0U) == 0x80U; }
+
+std::string HideLetters(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const unsigned first = ByteAt(text, i);
+    if (first >= 0xC2 && first <= 0xDF && Follows(text, i + 1)) {  // U+0080 to U+07FF
+      out += {'\xF3', '\xB0', static_cast<char>(first - 0x40), text[i + 1]};
+      i += 2;
+    } else if (first == 0xEF && Follows(text, i + 1) && Follows(text, i + 2) &&
+               text.substr(i, 3) != kByteOrderMark) {  // U+F000 to U+FFFF
+      out += {'\xF3', '\xBF', text[i + 1], text[i + 2]};
+      i += 3;
+    } else {
+      out += text[i++];
+    }
+  }
+  return out;
+}
+
+std::string ShowLetters(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const bool ours = ByteAt(text, i) == 0xF3 && Follows(text, i + 2) && Follows(text, i + 3);
+    const unsigned second = ByteAt(text, i + 1), third = ByteAt(text, i + 2);
+    if (ours && second == 0xB0 && third >= 0x82 && third <= 0x9F) {
+      out += {static_cast<char>(third + 0x40), text[i + 3]};
+      i += 4;
+    } else if (ours && second == 0xBF) {
+      out += {'\xEF', text[i + 2], text[i + 3]};
+      i += 4;
+    } else {
+      out += text[i++];
+    }
+  }
+  return out;
+}
+
 TomlValue Convert(const toml::node& node, const std::string& source) {
   TomlValue result;
   result.line = static_cast<int>(node.source().begin.line);
@@ -79,7 +129,7 @@ TomlValue Convert(const toml::node& node, const std::string& source) {
   else if (const auto* real = node.as_floating_point())
     result.value = real->get();
   else if (const auto* text = node.as_string())
-    result.value = text->get();
+    result.value = ShowLetters(text->get());
   else if (const auto* array = node.as_array()) {
     TomlValue::Array items;
     for (const toml::node& item : *array) items.push_back(Convert(item, source));
@@ -92,7 +142,7 @@ TomlValue Convert(const toml::node& node, const std::string& source) {
 
 void Flatten(const toml::table& table, const std::string& prefix, const std::string& source, TomlTable& out) {
   for (const auto& [key, node] : table) {
-    const std::string name = prefix + std::string(key.str());
+    const std::string name = prefix + ShowLetters(key.str());
     if (const auto* inner = node.as_table())
       Flatten(*inner, name + ".", source, out);
     else
@@ -106,9 +156,10 @@ TomlTable ParseToml(std::string_view text, const std::string& source) {
   RequireShallow(text, source);
   TomlTable out;
   try {
-    Flatten(toml::parse(text), "", source, out);
+    Flatten(toml::parse(HideLetters(text)), "", source, out);
   } catch (const toml::parse_error& error) {
-    throw InputError(StrCat(source, ": line ", error.source().begin.line, ": ", error.description()));
+    throw InputError(
+        StrCat(source, ": line ", error.source().begin.line, ": ", ShowLetters(error.description())));
   }
   return out;
 }

@@ -38,7 +38,7 @@ TEST(Toml, ValuesAndLinesAreRight) {
 
 TEST(Toml, FaultsNameFileAndLine) {
   for (const char* text : {"a = 1\nb = ", "a = 1\nb 2", "a = 1\nb = \"x", "a = 1\nb = [1, 2", "a = 1\na = 2",
-                           "a = 1\nb = 1 2"}) {
+                           "a = 1\n[ ,b]", "a = 1\nb = 1 2"}) {
     for (const auto parse : {ParseToml, ParseTomlPlain}) {
       try {
         parse(text, "x.toml");
@@ -68,6 +68,17 @@ TEST(Toml, DeepNestingIsRefused) {
   }
   EXPECT_NO_THROW(
       ParseToml("a = [[[1.5, 2.5], [3]], [[4]]]  # isn't [[ deep\nb = \"[[[\"\n", "shallow.toml"));
+}
+
+TEST(Toml, LettersOfAllAlphabetsAreKept) {
+  const std::string text = "é Θ ж א 鼻 ﬁ \xEF\xBF\xBD 😀";
+  for (const auto& parse : {ParseToml, ParseTomlPlain}) {
+    const TomlTable table = parse("name = \"" + text + "\"  # " + text + "\n", "x");
+    EXPECT_EQ(std::get<std::string>(table.at("name").value), text);
+    EXPECT_THROW(parse("fps = 30é\n", "x"), InputError);
+  }
+  EXPECT_EQ(std::get<std::string>(ParseToml("name = \"\\u00e9\"\n", "x").at("name").value), "é");
+  EXPECT_EQ(ParseToml("\xEF\xBB\xBF\"clé\" = 1\n", "x").count("clé"), 1U);
 }
 
 // Whatever a file is called, what is written of it reads back.

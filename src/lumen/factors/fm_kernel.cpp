@@ -2,6 +2,7 @@
 
 #include "lumen/factors/bilinear.h"
 #include "lumen/factors/warp.h"
+#include "lumen/geometry/robust_kernels.h"
 
 namespace lumen {
 
@@ -89,9 +90,6 @@ void MixInSourceGradient(const FmProblem& problem, int sample, const Eigen::Matr
 }
 
 // δ ln(1 + e / δ) and its derivative; e itself where there is no threshold.
-struct RobustValue {
-  double value, weight;
-};
 RobustValue CauchyOf(double squared, double threshold) {
   if (threshold <= 0) return {squared, 1};
   return {threshold * std::log1p(squared / threshold), 1 / (1 + squared / threshold)};
@@ -125,9 +123,9 @@ PairSystem SumFmPlain(const FmProblem& problem, const PairState& state, SampleRa
     const RobustValue robust = CauchyOf(squared, problem.robust_threshold);
     if (with_derivatives) {
       sum.Add(residual, by_uv * motion->uv_by_unknowns, robust.weight);
-      sum.error += 0.5 * (robust.value - robust.weight * squared);
+      sum.error += 0.5 * (robust.rho - robust.weight * squared);
     } else {
-      sum.error += 0.5 * robust.value;
+      sum.error += 0.5 * robust.rho;
       ++sum.count;
     }
   }

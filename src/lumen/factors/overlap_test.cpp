@@ -8,7 +8,7 @@
 namespace lumen {
 namespace {
 
-DepthImage DepthOf(const Keyframe& keyframe, const KeyframeState& state) {
+DepthImage DepthOfKeyframe(const Keyframe& keyframe, const KeyframeState& state) {
   return ComputeDepth(keyframe.depth, state.log_scale, state.code);
 }
 
@@ -21,7 +21,7 @@ Frame WithDescriptors(const Frame& frame) {
 
 TEST(Overlap, AFrameSeesAllOfItself) {
   const PairScene scene = MakeCavityScene();
-  const DepthImage depth = DepthOf(*scene.source, scene.source_state);
+  const DepthImage depth = DepthOfKeyframe(*scene.source, scene.source_state);
   const Overlap overlap = MeasureOverlap(depth, *scene.view, *scene.view, Rigid3());
   EXPECT_DOUBLE_EQ(overlap.point, 1);
   EXPECT_NEAR(overlap.area, 1, 1e-9);
@@ -44,8 +44,8 @@ TEST(Overlap, AMovedCameraSeesLessByWhatLeftTheImage) {
 
 TEST(Overlap, ScaleOfTheTargetIsTheMedianRatio) {
   const PairScene scene = MakeCavityScene();
-  const DepthImage source = DepthOf(*scene.source, scene.source_state);
-  DepthImage target = DepthOf(*scene.target, scene.target_state);
+  const DepthImage source = DepthOfKeyframe(*scene.source, scene.source_state);
+  DepthImage target = DepthOfKeyframe(*scene.target, scene.target_state);
   for (size_t i = 0; i < target.Size(); ++i) target.Data()[i] /= 3;
   const auto log_scale = EstimateLogScale(source, *scene.view, target, *scene.view, scene.TargetFromSource());
   ASSERT_TRUE(log_scale.has_value());
@@ -56,8 +56,8 @@ TEST(Overlap, ScaleOfTheTargetIsTheMedianRatio) {
 
 TEST(PairRegistration, FindsPoseAndScaleFromNothing) {
   const PairScene scene = MakeCavityScene({.baseline = 0.2, .rotation = 0.2});
-  const DepthImage source = DepthOf(*scene.source, scene.source_state);
-  DepthImage target = DepthOf(*scene.target, scene.target_state);
+  const DepthImage source = DepthOfKeyframe(*scene.source, scene.source_state);
+  DepthImage target = DepthOfKeyframe(*scene.target, scene.target_state);
   for (size_t i = 0; i < target.Size(); ++i) target.Data()[i] *= 0.5F;
   const Frame a = WithDescriptors(*scene.source->frame);
   const Frame b = WithDescriptors(*scene.target->frame);
@@ -72,7 +72,7 @@ TEST(PairRegistration, FindsPoseAndScaleFromNothing) {
 
 TEST(PairRegistration, UnknownDepthLeavesNothingToRegister) {
   const PairScene scene = MakeCavityScene();
-  const DepthImage source = DepthOf(*scene.source, scene.source_state);
+  const DepthImage source = DepthOfKeyframe(*scene.source, scene.source_state);
   const DepthImage nothing(source.Width(), source.Height(), 1, 0.0F);
   const Frame a = WithDescriptors(*scene.source->frame);
   const Frame b = WithDescriptors(*scene.target->frame);

@@ -33,10 +33,10 @@ void PoseScaleOptions::Describe(ConfigVisitor& visitor) {
 }
 
 namespace {
-constexpr const char* kStatusNames[] = {"converged", "not converged", "nothing to do"};
+constexpr const char* kOutcomeNames[] = {"converged", "not converged", "nothing to do"};
 }  // namespace
 
-std::string ToString(PoseScaleStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
+std::string ToString(PoseScaleStatus status) { return kOutcomeNames[static_cast<size_t>(status)]; }
 
 namespace {
 

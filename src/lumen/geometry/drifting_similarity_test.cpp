@@ -13,7 +13,7 @@ const Vector3d kCentre(0.5, 1, -2);
 const Vector3d kDrift(0.05, -0.08, 0.11);
 const Vector3d kPlace(2, -0.5, 0.7);
 
-Matrix3d NumericJacobian(const DriftingSimilarity& map, const Vector3d& x) {
+Matrix3d NumericJacobianOf(const DriftingSimilarity& map, const Vector3d& x) {
   constexpr double kStep = 1e-5;
   Matrix3d jacobian;
   for (int i = 0; i < 3; ++i)
@@ -32,7 +32,7 @@ TEST(DriftingSimilarity, WithoutDriftIsTheSimilarity) {
 TEST(DriftingSimilarity, IsASimilarityInTheSmall) {
   const DriftingSimilarity map(kSimilarity, kCentre, kDrift);
   const Matrix3d expected = map.ScaleAt(kPlace) * map.RotationAt(kPlace);
-  EXPECT_TRUE(NumericJacobian(map, kPlace).isApprox(expected, 1e-7));
+  EXPECT_TRUE(NumericJacobianOf(map, kPlace).isApprox(expected, 1e-7));
   EXPECT_TRUE((map * kCentre).isApprox(kSimilarity * kCentre, 1e-12));
   EXPECT_TRUE(map.RotationAt(kCentre).isApprox(kSimilarity.Rotation().toRotationMatrix(), 1e-12));
 }

@@ -128,8 +128,9 @@ void ReadTextImages(const fs::path& path, ModelFiles& files) {
     image.camera = static_cast<uint64_t>(lines.Integer(8));
     size_t at = 0;
     for (int word = 0; word < 9; ++word) {
-      at = lines.Line().find_first_not_of(" \t", at);
-      at = lines.Line().find_first_of(" \t", at);
+      constexpr const char* kBlanks = " \t\r\v\f";  // what SplitWords cuts at
+      at = lines.Line().find_first_not_of(kBlanks, at);
+      at = lines.Line().find_first_of(kBlanks, at);
     }
     image.name = Trim(std::string_view(lines.Line()).substr(at));
     if (lines.Next(true)) {

@@ -105,6 +105,12 @@ TEST(ColmapModel, OfTextAndOfBinaryFilesIsTheSame) {
   ExpectTheModel(LoadColmapModel(folder.Path() / "binary"));
 }
 
+TEST(ColmapModel, AnyBlankStandsBeforeAName) {
+  const TemporaryFolder folder;
+  WriteText(folder.Path(), kCameras, "1 1 0 0 0 0 0 0 7\va.jpg\n1 2 11\n");
+  EXPECT_EQ(LoadColmapModel(folder.Path()).views[0].name, "a.jpg");
+}
+
 TEST(ColmapModel, OfSeveralTheLargestIsTakenOrTheOneAskedFor) {
   const TemporaryFolder folder;
   WriteText(folder.Path() / "0", kCameras, "1 1 0 0 0 0 0 0 7 alone.jpg\n1 2 11\n");

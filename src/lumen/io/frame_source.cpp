@@ -6,6 +6,7 @@
 #include "lumen/base/log.h"
 #include "lumen/base/text.h"
 #include "lumen/io/calibration.h"
+#include "lumen/io/camera_source.h"
 #include "lumen/io/image_file.h"
 #include "lumen/io/image_folder.h"
 #include "lumen/io/opencv_codec.h"
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::unique_ptr<FrameSource> OpenByKind(const fs::path& input) {
-  if (StartsWith(input.string(), "/dev/video")) return OpenVideo(input);
+  if (StartsWith(input.string(), "/dev/video")) return MakeCameraSource(input, OpenCamera(input));
   if (!fs::exists(input)) throw InputError(input, "no such file or folder");
   if (fs::is_directory(input)) {
     if (IsSequenceFolder(input)) return OpenSequenceFolder(input);
@@ -66,8 +67,8 @@ class SelectedSource : public FrameSource {
       if (!inner_->Skip()) return std::nullopt;
     }
     if (options_.end >= 0 && position_ >= options_.end) return std::nullopt;
+    ++position_;  // also past a frame that cannot be read
     std::optional<RawFrame> frame = inner_->Next();
-    ++position_;
     if (!frame) return std::nullopt;
     if (options_.fps > 0) frame->time = static_cast<double>(frame->index) / options_.fps;
     if (options_.swap_red_and_blue) {
@@ -77,6 +78,7 @@ class SelectedSource : public FrameSource {
     return frame;
   }
 
+  void Stop() override { inner_->Stop(); }
   std::optional<DepthImage> LoadDepth(int64_t index) const override { return inner_->LoadDepth(index); }
   std::vector<SparsePoint> LoadPoints(int64_t index) const override { return inner_->LoadPoints(index); }
   fs::path FrameFile(int64_t index) const override {

@@ -37,6 +37,9 @@ class FrameSource {
   virtual ~FrameSource() = default;
   const SourceInfo& Info() const { return info_; }
   virtual std::optional<RawFrame> Next() = 0;
+  // From another thread: a Next that waits for a camera returns nothing soon, and so do all after it. Other
+  // sources have nothing to wait for.
+  virtual void Stop() {}
   // Passes over one frame without decoding it, where that is cheaper. False at the end.
   virtual bool Skip() { return Next().has_value(); }
   // True depth of a frame, where the input has it.

@@ -39,6 +39,22 @@ TEST(ImageFolder, EmptyFolderAndTruncatedImageAreNamed) {
   EXPECT_TRUE(source->Next()) << "a caller may go on after a bad frame";
 }
 
+TEST(FrameSource, AFrameThatCannotBeReadDoesNotShiftTheOthers) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 6; ++i) SavePng(folder.Path() / (std::to_string(i) + ".png"), RgbImage(8, 6, 3).View());
+  fs::resize_file(folder.Path() / "1.png", 50);
+  InputOptions options;
+  options.start = 1;
+  options.stride = 2;
+  options.end = 4;
+  const auto source = OpenInput(folder.Path(), options);
+  EXPECT_THROW(source->Next(), InputError);
+  const auto frame = source->Next();
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->index, 3);
+  EXPECT_FALSE(source->Next());
+}
+
 TEST(FrameSource, MissingCalibrationSaysWhatToDo) {
   const TemporaryFolder folder;
   SavePng(folder.Path() / "0.png", RgbImage(8, 6, 3).View());

@@ -19,6 +19,8 @@ class Hdf5Handle {
   Hdf5Handle& operator=(const Hdf5Handle&) = delete;
   hid_t Id() const { return id_; }
   bool Valid() const { return id_ >= 0; }
+  // What was written may only now meet the disk: false if that fails.
+  bool Close() { return close_(std::exchange(id_, -1)) >= 0; }
 
  private:
   hid_t id_;

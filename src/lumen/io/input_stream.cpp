@@ -45,7 +45,7 @@ InputStream::InputStream(std::unique_ptr<FrameSource> source, const std::filesys
   prefetcher_ = std::make_unique<Prefetcher<InputFrame>>(kFramesAhead, [this] { return Produce(); });
 }
 
-InputStream::~InputStream() = default;
+InputStream::~InputStream() { source_->Stop(); }  // the reader may be waiting for a camera
 
 std::optional<InputFrame> InputStream::Next() { return prefetcher_->Next(); }
 

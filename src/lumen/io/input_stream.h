@@ -24,6 +24,8 @@ class InputStream {
   const Mask& GetMask() const { return rectifier_->TargetMask(); }
   // Blocks until the next frame is there; nothing at the end.
   std::optional<InputFrame> Next();
+  // For who does not want to wait any longer for a camera; see FrameSource.
+  void Stop() { source_->Stop(); }
   // Frames that could not be read and were passed over.
   int64_t Unreadable() const { return unreadable_; }
 

@@ -1,12 +1,19 @@
 #include "lumen/io/map_file.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <optional>
 #include <set>
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/half.h"
+#include "lumen/base/isolated.h"
 #include "lumen/base/text.h"
 #include "lumen/io/hdf5_handle.h"
 #include "lumen/io/hdf5_reader.h"
@@ -19,89 +26,175 @@ constexpr int64_t kFormat = 3;  // 2 had pinholes alone; 1 all pictures as singl
 constexpr int64_t kOldestFormat = 1;
 constexpr hsize_t kMaxKeyframes = 100000;
 
-using Shape = std::vector<hsize_t>;
+enum class Element : uint8_t { kDouble, kInteger, kFloat, kHalf, kByte, kCharacter };
 
-size_t CountOf(const Shape& shape) {
-  size_t count = 1;
-  for (const hsize_t extent : shape) count *= extent;
-  return count;
-}
+// What is asked of the process that writes: its head, the name, and after it the data, aligned.
+struct MapRequest {
+  enum class Kind : uint8_t { kGroup, kArray, kFinish } kind = Kind::kFinish;
+  Element element = Element::kByte;
+  uint32_t name_size = 0;
+  uint32_t rank = 0;
+  std::array<hsize_t, 3> shape{};
 
-// HDF5 does not survive a disk that takes no more: its room is reserved first.
-class MapWriter {
+  size_t DataBegin() const { return (sizeof(MapRequest) + name_size + 7) / 8 * 8; }
+};
+
+// HDF5's side of it. Every answer of HDF5 counts: what it was given first meets the disk when it is closed.
+class MapServer {
  public:
-  // `path` is what messages speak of.
-  MapWriter(const std::filesystem::path& path, const std::filesystem::path& temporary, size_t most_bytes)
-      : path_(path),
-        file_(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, Properties(H5P_FILE_CREATE).Id(), H5P_DEFAULT),
-              H5Fclose),
-        half_(MakeHalfType()) {
-    Require(file_.Valid());
-    ReserveFile(temporary, most_bytes, path);
-  }
+  explicit MapServer(std::filesystem::path file) : file_path_(std::move(file)) {}
 
-  void Group(const std::string& name) {
-    const Hdf5Handle group(
-        H5Gcreate2(file_.Id(), name.c_str(), H5P_DEFAULT, Properties(H5P_GROUP_CREATE).Id(), H5P_DEFAULT),
-        H5Gclose);
-    Require(group.Valid());
-  }
-  void Write(const std::string& name, const Shape& shape, hid_t memory_type, hid_t file_type,
-             const void* data) {
-    const Hdf5Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
-    const Hdf5Handle properties = Properties(H5P_DATASET_CREATE);
-    const Hdf5Handle set(H5Dcreate2(file_.Id(), name.c_str(), file_type, space.Id(), H5P_DEFAULT,
-                                    properties.Id(), H5P_DEFAULT),
-                         H5Dclose);
-    Require(set.Valid());
-    Require(CountOf(shape) == 0 || H5Dwrite(set.Id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  }
-  void Doubles(const std::string& name, const std::vector<double>& values) {
-    Write(name, {values.size()}, H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, values.data());
-  }
-  void Integers(const std::string& name, const std::vector<int64_t>& values) {
-    Write(name, {values.size()}, H5T_NATIVE_INT64, H5T_STD_I64LE, values.data());
-  }
-  void Floats(const std::string& name, const Image<float>& image) {
-    Write(name, ShapeOf(image), H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, image.Data());
-  }
-  void Halves(const std::string& name, const Image<float>& image) {
-    std::vector<uint16_t> halves(image.Size());
-    std::transform(image.Data(), image.Data() + image.Size(), halves.begin(), ToHalf);
-    Write(name, ShapeOf(image), half_.Id(), half_.Id(), halves.data());
-  }
-  void Bytes(const std::string& name, const Image<uint8_t>& image) {
-    Write(name, ShapeOf(image), H5T_NATIVE_UINT8, H5T_STD_U8LE, image.Data());
-  }
-  void Text(const std::string& name, const std::string& text) {
-    Write(name, {text.size()}, H5T_NATIVE_CHAR, H5T_STD_I8LE, text.data());
-  }
-  // Returns how much of the room was used.
-  size_t Finish() {
-    hsize_t size = 0;
-    Require(H5Fflush(file_.Id(), H5F_SCOPE_GLOBAL) >= 0 && H5Fget_filesize(file_.Id(), &size) >= 0);
-    return size;
+  void Answer(std::string_view request, RecordWriter& out) {
+    errno = 0;
+    if (request.empty()) return Create();
+    MapRequest head;
+    std::memcpy(&head, request.data(), sizeof(head));
+    const std::string name(request.substr(sizeof(head), head.name_size));
+    if (head.kind == MapRequest::Kind::kGroup) Group(name);
+    if (head.kind == MapRequest::Kind::kArray) Write(name, head, request.data() + head.DataBegin());
+    if (head.kind == MapRequest::Kind::kFinish) out.Put(Finish());
   }
 
  private:
+  void Create() {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
+    file_.emplace(H5Fcreate(file_path_.c_str(), H5F_ACC_TRUNC, Properties(H5P_FILE_CREATE).Id(), H5P_DEFAULT),
+                  H5Fclose);
+    half_.emplace(MakeHalfType());
+    Require(file_->Valid() && half_->Valid());
+  }
+  void Group(const std::string& name) {
+    Hdf5Handle group(
+        H5Gcreate2(file_->Id(), name.c_str(), H5P_DEFAULT, Properties(H5P_GROUP_CREATE).Id(), H5P_DEFAULT),
+        H5Gclose);
+    Require(group.Valid() && group.Close());
+  }
+  void Write(const std::string& name, const MapRequest& head, const void* data) {
+    const Hdf5Handle space(H5Screate_simple(static_cast<int>(head.rank), head.shape.data(), nullptr),
+                           H5Sclose);
+    const Hdf5Handle properties = Properties(H5P_DATASET_CREATE);
+    const Types types = TypesOf(head.element);
+    Hdf5Handle set(H5Dcreate2(file_->Id(), name.c_str(), types.on_disk, space.Id(), H5P_DEFAULT,
+                              properties.Id(), H5P_DEFAULT),
+                   H5Dclose);
+    Require(set.Valid());
+    hsize_t count = 1;
+    for (uint32_t i = 0; i < head.rank; ++i) count *= head.shape[i];
+    Require(count == 0 || H5Dwrite(set.Id(), types.in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+    Require(set.Close());
+  }
+  // Returns how much of the file is used.
+  uint64_t Finish() {
+    hsize_t size = 0;
+    Require(H5Fflush(file_->Id(), H5F_SCOPE_GLOBAL) >= 0 && H5Fget_filesize(file_->Id(), &size) >= 0);
+    Require(file_->Close());
+    return size;
+  }
+
+  struct Types {
+    hid_t in_memory, on_disk;
+  };
+  Types TypesOf(Element element) const {
+    switch (element) {
+      case Element::kDouble:
+        return {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE};
+      case Element::kInteger:
+        return {H5T_NATIVE_INT64, H5T_STD_I64LE};
+      case Element::kFloat:
+        return {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE};
+      case Element::kHalf:
+        return {half_->Id(), half_->Id()};
+      case Element::kCharacter:
+        return {H5T_NATIVE_CHAR, H5T_STD_I8LE};
+      case Element::kByte:
+        break;
+    }
+    return {H5T_NATIVE_UINT8, H5T_STD_U8LE};
+  }
   // Without the times of creation, which would make two equal maps differ.
   static Hdf5Handle Properties(hid_t kind) {
     Hdf5Handle properties(H5Pcreate(kind), H5Pclose);
     H5Pset_obj_track_times(properties.Id(), 0);
     return properties;
   }
-  template <typename T>
-  static Shape ShapeOf(const Image<T>& image) {
-    return {static_cast<hsize_t>(image.Height()), static_cast<hsize_t>(image.Width()),
-            static_cast<hsize_t>(image.Channels())};
-  }
-  void Require(bool good) const {
-    if (!good) throw OutputError(path_, "cannot be written");
+  static void Require(bool good) {
+    if (good) return;
+    if (errno == ENOMEM) throw std::bad_alloc();
+    throw std::runtime_error(errno != 0 ? StrCat("cannot write: ", std::strerror(errno)) : "cannot write");
   }
 
-  std::filesystem::path path_;
-  Hdf5Handle file_;
-  Hdf5Handle half_;
+  std::filesystem::path file_path_;
+  std::optional<Hdf5Handle> file_, half_;
+};
+
+// HDF5 does not survive a disk that takes no more, nor a want of memory: it writes in a process of its own,
+// and the room on the disk is reserved first.
+class MapWriter {
+ public:
+  // `path` is what messages speak of.
+  MapWriter(const std::filesystem::path& path, const std::filesystem::path& temporary, size_t most_bytes)
+      : copy_(
+            path.string(),
+            [server = std::make_shared<MapServer>(temporary)](std::string_view request, RecordWriter& out) {
+              server->Answer(request, out);
+            },
+            Isolated::Task::kWrites) {
+    copy_.Ask("", [](RecordReader&) {});
+    ReserveFile(temporary, most_bytes, path);
+  }
+
+  void Group(const std::string& name) { Send({.kind = MapRequest::Kind::kGroup}, name, nullptr, 0); }
+  void Doubles(const std::string& name, const std::vector<double>& values) {
+    Write(name, Element::kDouble, values);
+  }
+  void Integers(const std::string& name, const std::vector<int64_t>& values) {
+    Write(name, Element::kInteger, values);
+  }
+  void Floats(const std::string& name, const Image<float>& image) {
+    Write(name, Element::kFloat, image, image.Data());
+  }
+  void Halves(const std::string& name, const Image<float>& image) {
+    std::vector<uint16_t> halves(image.Size());
+    std::transform(image.Data(), image.Data() + image.Size(), halves.begin(), ToHalf);
+    Write(name, Element::kHalf, image, halves.data());
+  }
+  void Bytes(const std::string& name, const Image<uint8_t>& image) {
+    Write(name, Element::kByte, image, image.Data());
+  }
+  void Text(const std::string& name, const std::string& text) { Write(name, Element::kCharacter, text); }
+  // Returns how much of the room was used.
+  uint64_t Finish() { return Send({}, "", nullptr, 0); }
+
+ private:
+  template <typename Values>
+  void Write(const std::string& name, Element element, const Values& values) {
+    Send({MapRequest::Kind::kArray, element, 0, 1, {values.size()}}, name, values.data(),
+         values.size() * sizeof(values[0]));
+  }
+  template <typename T, typename Stored>
+  void Write(const std::string& name, Element element, const Image<T>& image, const Stored* data) {
+    const auto size = [](int extent) { return static_cast<hsize_t>(extent); };
+    Send({MapRequest::Kind::kArray,
+          element,
+          0,
+          3,
+          {size(image.Height()), size(image.Width()), size(image.Channels())}},
+         name, data, image.Size() * sizeof(Stored));
+  }
+  uint64_t Send(MapRequest head, const std::string& name, const void* data, size_t bytes) {
+    head.name_size = static_cast<uint32_t>(name.size());
+    std::string request(reinterpret_cast<const char*>(&head), sizeof(head));
+    request += name;
+    request.resize(head.DataBegin());
+    request.append(static_cast<const char*>(data), bytes);
+    uint64_t answer = 0;
+    copy_.Ask(request, [&](RecordReader& in) {
+      if (head.kind == MapRequest::Kind::kFinish) answer = in.Get<uint64_t>();
+    });
+    return answer;
+  }
+
+  Isolated copy_;
 };
 
 class MapReader {
@@ -202,6 +295,7 @@ MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
   frame->index = number[0];
   frame->view = view;
   frame->image = reader.Picture<uint8_t>(group + "/image");
+  if (frame->image.Channels() != 3) reader.Refuse(StrCat(group, " has no picture in colours"));
   MapKeyframe entry;
   Image<float> bases;
   if (reader.Has(group + "/host")) {
@@ -221,7 +315,7 @@ MapKeyframe ReadKeyframe(const MapReader& reader, const std::string& group,
   const std::vector<double> s = reader.Doubles(group + "/state", 9 + static_cast<size_t>(num_bases));
   frame->time = s[0];
   const Eigen::Quaterniond rotation(s[7], s[4], s[5], s[6]);
-  if (!(rotation.norm() > 0.5)) reader.Refuse(StrCat(group, " has no rotation"));
+  if (!(std::abs(rotation.norm() - 1) < 1e-3)) reader.Refuse(StrCat(group, " has no rotation"));
   entry.state.world_from_camera = Rigid3(rotation, {s[1], s[2], s[3]});
   entry.state.log_scale = s[8];
   entry.state.code = Eigen::Map<const Eigen::VectorXd>(s.data() + 9, num_bases);
@@ -245,6 +339,8 @@ MapReader OpenMap(const std::filesystem::path& path) {
 std::vector<int64_t> ReadIds(const MapReader& reader) {
   std::vector<int64_t> ids = reader.Integers("keyframes");
   if (ids.empty() || ids.size() > kMaxKeyframes) reader.Refuse("a map without keyframes");
+  if (std::set<int64_t>(ids.begin(), ids.end()).size() != ids.size())
+    reader.Refuse("a keyframe is there twice");
   return ids;
 }
 
@@ -258,6 +354,8 @@ std::shared_ptr<const View> ReadView(const MapReader& reader) {
   view->mask = reader.Picture<uint8_t>("mask");
   view->eroded_mask = reader.Picture<uint8_t>("eroded_mask");
   if (!SameSize(view->mask, view->eroded_mask)) reader.Refuse("its masks differ in size");
+  if (view->mask.Channels() != 1 || view->eroded_mask.Channels() != 1)
+    reader.Refuse("its masks have several channels");
   return view;
 }
 
@@ -330,7 +428,6 @@ void CheckHosts(const MapSnapshot& map, const MapReader& reader) {
 }  // namespace
 
 void SaveMap(const std::filesystem::path& path, const StoredMap& stored) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // our own messages are enough
   constexpr size_t kOverhead = size_t{1} << 20;
   size_t most_bytes = kOverhead + 32 * stored.map.edges.size();
   for (const auto& [id, entry] : stored.map.keyframes) {
@@ -361,8 +458,11 @@ StoredMap LoadMap(const std::filesystem::path& path, int pyramid_levels) {
     const std::vector<int64_t> words = reader.Integers(group + "/words");
     const std::vector<double> weights = reader.Doubles(group + "/word_weights", words.size());
     auto& bag = stored.words[id];
-    for (size_t i = 0; i < words.size(); ++i)
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (words[i] < 0 || words[i] > std::numeric_limits<int>::max())
+        reader.Refuse(StrCat(group, " has a word that is none"));
       bag.emplace_back(static_cast<int>(words[i]), static_cast<float>(weights[i]));
+    }
   }
   stored.map.edges = ReadEdges(reader, ids);
   CheckHosts(stored.map, reader);

@@ -1,5 +1,7 @@
 #include "lumen/io/opencv_codec.h"
 
+#include <cstdlib>
+
 #include "lumen/base/isolated.h"
 #include "lumen/base/module.h"
 #include "lumen/io/calibration.h"
@@ -12,6 +14,8 @@ namespace fs = std::filesystem;
 
 const OpenCvModule* Module() {
   static const OpenCvModule* const module = [] {
+    // How long it waits for a camera's picture, in seconds: read when the library is loaded.
+    ::setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "1", 0);
     const auto entry =
         reinterpret_cast<const OpenCvModule* (*)()>(FindModuleEntry("lumen_opencv", kOpenCvModuleEntry));
     return entry != nullptr ? entry() : nullptr;
@@ -48,6 +52,9 @@ Camera LoadOpenCvCalibration(const fs::path& path) {
 }
 std::unique_ptr<FrameSource> OpenVideo(const fs::path& path) {
   return RequireModule(path.string()).OpenVideo(path);
+}
+std::unique_ptr<CameraPort> OpenCamera(const fs::path& path) {
+  return RequireModule(path.string()).OpenCamera(path);
 }
 
 std::optional<BoardView> FindBoard(const RawFrame& frame, const Board& board) {

@@ -9,6 +9,7 @@
 #include "lumen/geometry/camera.h"
 #include "lumen/image/image.h"
 #include "lumen/io/board_calibration.h"
+#include "lumen/io/camera_source.h"
 #include "lumen/io/frame_source.h"
 
 namespace lumen {
@@ -18,8 +19,8 @@ RgbImage DecodeWithOpenCv(const std::string& bytes, const std::string& name);
 std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality);
 // A calibration as OpenCV's FileStorage or ROS writes it.
 Camera LoadOpenCvCalibration(const std::filesystem::path& path);
-// A video file, or a camera ("/dev/video0").
 std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path);
+std::unique_ptr<CameraPort> OpenCamera(const std::filesystem::path& path);  // "/dev/video0"; not opened yet
 
 // The module's face: one object behind one C function.
 class OpenCvModule {
@@ -29,6 +30,7 @@ class OpenCvModule {
   virtual std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) const = 0;
   virtual Camera LoadCalibration(const std::filesystem::path& path) const = 0;
   virtual std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path) const = 0;
+  virtual std::unique_ptr<CameraPort> OpenCamera(const std::filesystem::path& path) const = 0;
   virtual std::optional<BoardView> FindBoard(const RawFrame& frame, const Board& board) const = 0;
   virtual std::optional<CameraFit> FitCamera(const std::vector<BoardView>& views, const Board& board,
                                              const CameraFitOptions& options) const = 0;

@@ -114,32 +114,54 @@ Camera LoadStoredCalibration(const std::filesystem::path& path) {
   return {MakeModel(pinhole, d, IsFisheye(file), path), width, height};
 }
 
+void TryOpen(cv::VideoCapture& capture, const std::filesystem::path& path, int reader) {
+  try {
+    capture.open(path.string(), reader);
+  } catch (const cv::Exception&) {
+    // whoever asks finds it not opened
+  }
+}
+
+class OpenCvCamera : public CameraPort {
+ public:
+  explicit OpenCvCamera(std::filesystem::path path) : path_(std::move(path)) {}
+  bool Open() override {
+    SilenceOpenCv();
+    TryOpen(capture_, path_, cv::CAP_V4L2);
+    return capture_.isOpened();
+  }
+  std::optional<RgbImage> Read() override {
+    cv::Mat bgr;
+    try {
+      if (!capture_.read(bgr) || bgr.empty()) return std::nullopt;
+    } catch (const cv::Exception&) {
+      return std::nullopt;
+    }
+    return FromBgr(bgr);
+  }
+  double Fps() const override { return capture_.get(cv::CAP_PROP_FPS); }
+
+ private:
+  std::filesystem::path path_;
+  cv::VideoCapture capture_;
+};
+
 class VideoSource : public FrameSource {
  public:
   explicit VideoSource(const std::filesystem::path& path) : path_(path) {
     SilenceOpenCv();
-    const bool camera = StartsWith(path.string(), "/dev/video");
     // Readers of files alone: left to choose, OpenCV asks every camera on the bus about a broken file.
-    const std::vector<int> readers =
-        camera ? std::vector<int>{cv::CAP_V4L2}
-               : std::vector<int>{cv::CAP_FFMPEG, cv::CAP_GSTREAMER, cv::CAP_OPENCV_MJPEG};
-    for (size_t i = 0; i < readers.size() && !capture_.isOpened(); ++i) {
-      try {
-        capture_.open(path.string(), readers[i]);
-      } catch (const cv::Exception&) {
-        // handled below: not opened
-      }
+    for (const int reader : {cv::CAP_FFMPEG, cv::CAP_GSTREAMER, cv::CAP_OPENCV_MJPEG}) {
+      if (!capture_.isOpened()) TryOpen(capture_, path, reader);
     }
-    if (!capture_.isOpened())
-      throw InputError(path, camera ? "no camera answers here" : "cannot be decoded as a video");
+    if (!capture_.isOpened()) throw InputError(path, "cannot be decoded as a video");
     info_.name = path.stem().string();
     info_.width = static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_WIDTH));
     info_.height = static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_HEIGHT));
     info_.fps = capture_.get(cv::CAP_PROP_FPS);
     if (!(info_.fps > 0 && info_.fps < 1000)) info_.fps = 30;
-    info_.live = camera;
     const double count = capture_.get(cv::CAP_PROP_FRAME_COUNT);
-    if (!camera && count > 0 && count < 1e9) info_.frame_count = static_cast<int64_t>(count);
+    if (count > 0 && count < 1e9) info_.frame_count = static_cast<int64_t>(count);
   }
 
   std::optional<RawFrame> Next() override {
@@ -155,6 +177,9 @@ class VideoSource : public FrameSource {
       return std::nullopt;
     }
     const int64_t index = next_++;
+    if (bgr.cols != info_.width || bgr.rows != info_.height)
+      throw InputError(path_, StrCat("frame ", index, " is ", bgr.cols, "x", bgr.rows, ", not ", info_.width,
+                                     "x", info_.height));
     return RawFrame{index, static_cast<double>(index) / info_.fps, FromBgr(bgr)};
   }
 
@@ -187,6 +212,9 @@ class Module : public OpenCvModule {
   }
   std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path) const override {
     return std::make_unique<VideoSource>(path);
+  }
+  std::unique_ptr<CameraPort> OpenCamera(const std::filesystem::path& path) const override {
+    return std::make_unique<OpenCvCamera>(path);
   }
   std::optional<BoardView> FindBoard(const RawFrame& frame, const Board& board) const override {
     return FindBoardWithOpenCv(frame, board);

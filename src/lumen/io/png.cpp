@@ -4,7 +4,9 @@
 
 #include <bit>
 #include <csetjmp>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "lumen/base/file.h"
 #include "lumen/base/limits.h"
@@ -12,6 +14,9 @@
 namespace lumen {
 
 namespace {
+
+// A row, or what a file holds beside its pixels: texts, colour profiles. A damaged length asks for more.
+constexpr png_alloc_size_t kMostBlock = png_alloc_size_t{8} << 20;
 
 // libpng reports faults by longjmp, which skips destructors: everything it could skip lives in these
 // structs, outside the functions that call setjmp.
@@ -26,6 +31,7 @@ struct Reader {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::string fault;
+  bool no_memory = false;
   std::vector<png_bytep> rows;
 };
 
@@ -35,6 +41,7 @@ struct Writer {
   png_infop info = nullptr;
   std::string bytes;
   std::string fault;
+  bool no_memory = false;
   std::vector<png_const_bytep> rows;
 };
 
@@ -44,6 +51,16 @@ void OnError(png_structp png, png_const_charp message) {
   png_longjmp(png, 1);
 }
 void OnWarning(png_structp, png_const_charp) {}
+
+// A want of memory is none of the file's faults: libpng's own allocator would not let us tell them apart.
+template <typename State>
+png_voidp Allocate(png_structp png, png_alloc_size_t size) {
+  if (size > kMostBlock) return nullptr;
+  void* block = std::malloc(size);
+  if (block == nullptr) static_cast<State*>(png_get_mem_ptr(png))->no_memory = true;
+  return block;
+}
+void Free(png_structp, png_voidp block) { std::free(block); }
 
 void OnRead(png_structp png, png_bytep out, size_t size) {
   auto* reader = static_cast<Reader*>(png_get_io_ptr(png));
@@ -59,7 +76,9 @@ void OnFlush(png_structp) {}
 
 // Reads the header and asks for plain 8-bit grey/RGB, or leaves 16-bit grey as it is.
 bool ReadHeader(Reader& reader, bool want_16) {
-  reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, OnError<Reader>, OnWarning);
+  reader.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reader, OnError<Reader>, OnWarning, &reader,
+                                        Allocate<Reader>, Free);
+  if (reader.png == nullptr) throw std::bad_alloc();
   if (setjmp(png_jmpbuf(reader.png))) return false;  // NOLINT(cert-err52-cpp)
   reader.info = png_create_info_struct(reader.png);
   png_set_read_fn(reader.png, &reader, OnRead);
@@ -68,6 +87,10 @@ bool ReadHeader(Reader& reader, bool want_16) {
   if (uint64_t{png_get_image_width(reader.png, reader.info)} * png_get_image_height(reader.png, reader.info) >
       limits::kImagePixels)
     png_error(reader.png, "the image is too large");
+  if (png_get_rowbytes(reader.png, reader.info) * png_get_image_height(reader.png, reader.info) /
+          limits::kDeflateRatio >
+      reader.bytes.size())
+    png_error(reader.png, "the file is cut short");
   if (want_16) {
     if (png_get_bit_depth(reader.png, reader.info) != 16 ||
         png_get_color_type(reader.png, reader.info) != PNG_COLOR_TYPE_GRAY) {
@@ -97,17 +120,23 @@ Image<T> Decode(const std::string& bytes, const std::string& name) {
     throw InputError(name, bytes.empty() ? "is empty" : "is not a PNG file");
   }
   Reader reader(bytes);
-  if (!ReadHeader(reader, sizeof(T) == 2)) throw InputError(name, reader.fault);
+  const auto require = [&](bool good) {
+    if (reader.no_memory) throw std::bad_alloc();
+    if (!good) throw InputError(name, reader.fault);
+  };
+  require(ReadHeader(reader, sizeof(T) == 2));
   Image<T> image(static_cast<int>(png_get_image_width(reader.png, reader.info)),
                  static_cast<int>(png_get_image_height(reader.png, reader.info)),
                  png_get_channels(reader.png, reader.info));
   for (int y = 0; y < image.Height(); ++y) reader.rows.push_back(reinterpret_cast<png_bytep>(image.Row(y)));
-  if (!ReadRows(reader)) throw InputError(name, reader.fault);
+  require(ReadRows(reader));
   return image;
 }
 
 bool WriteAll(Writer& writer, int width, int height, int channels, int bits) {
-  writer.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writer, OnError<Writer>, OnWarning);
+  writer.png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &writer, OnError<Writer>, OnWarning, &writer,
+                                         Allocate<Writer>, Free);
+  if (writer.png == nullptr) throw std::bad_alloc();
   if (setjmp(png_jmpbuf(writer.png))) return false;  // NOLINT(cert-err52-cpp)
   writer.info = png_create_info_struct(writer.png);
   png_set_write_fn(writer.png, &writer, OnWrite, OnFlush);
@@ -133,6 +162,7 @@ std::string Encode(ImageView<const T> image) {
     writer.rows.push_back(reinterpret_cast<png_const_bytep>(image.Row(y)));
   const bool good =
       WriteAll(writer, image.Width(), image.Height(), image.Channels(), 8 * static_cast<int>(sizeof(T)));
+  if (writer.no_memory) throw std::bad_alloc();
   LUMEN_CHECK(good, writer.fault);
   return std::move(writer.bytes);
 }

@@ -1,6 +1,7 @@
 #include "lumen/io/png.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "lumen/base/file.h"
 #include "lumen/base/random.h"
@@ -44,6 +45,21 @@ TEST(Png, EveryTruncationIsAnInputErrorThatNamesTheFile) {
     } catch (const InputError& error) {
       EXPECT_NE(std::string(error.what()).find("x.png: "), std::string::npos);
     }
+  }
+}
+
+// Room is made for what a header says only where the file can hold it.
+TEST(Png, ASmallFileThatSaysItIsLargeIsCutShort) {
+  std::string bytes = EncodePng(Image<uint8_t>(1, 1, 1).View());
+  // IHDR: its name at 12, big-endian width and height, five bytes, the checksum of all these.
+  bytes.replace(16, 8, std::string("\0\0\x40\0\0\0\x08\0", 8));
+  const auto sum = static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(bytes.data() + 12), 17));
+  for (size_t i = 0; i < 4; ++i) bytes[29 + i] = static_cast<char>(sum >> (24 - 8 * i));
+  try {
+    DecodePng8(bytes, "x.png");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "x.png: the file is cut short");
   }
 }
 

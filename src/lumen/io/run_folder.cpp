@@ -126,7 +126,8 @@ void ReadSummary(const fs::path& path, RunFolder& run) {
   run.finished = finished != nullptr && finished->IsBool() && finished->AsBool();
   const Json* scale = run.summary.Find(run_key::kDepthScale);
   if (scale != nullptr && scale->IsNumber()) {
-    if (!(scale->AsDouble() > 0) || !std::isfinite(scale->AsDouble()))
+    constexpr double kLeast = 1e-9, kMost = 1e9;  // beyond, depths are no numbers
+    if (!(scale->AsDouble() >= kLeast && scale->AsDouble() <= kMost))
       throw InputError(path, "depth_scale must be a positive number");
     run.depth_scale = scale->AsDouble();
   }
@@ -242,10 +243,13 @@ InputOptions InputOptionsOf(const Json& summary) {
   if (const Json* value = find("mask", &Json::IsString)) options.mask = value->AsString();
   if (const Json* value = find("fov", &Json::IsNumber)) options.fov_degrees = value->AsDouble();
   if (const Json* value = find("fps", &Json::IsNumber)) options.fps = value->AsDouble();
-  if (const Json* value = find("start", &Json::IsInteger)) options.start = value->AsInteger();
+  // No video has as many frames; and a summary may say anything.
+  constexpr int64_t kMostFrames = int64_t{1} << 40;
+  if (const Json* value = find("start", &Json::IsInteger))
+    options.start = std::clamp<int64_t>(value->AsInteger(), 0, kMostFrames);
   if (const Json* value = find("end", &Json::IsInteger)) options.end = value->AsInteger();
   if (const Json* value = find("stride", &Json::IsInteger))
-    options.stride = std::max<int64_t>(1, value->AsInteger());
+    options.stride = std::clamp<int64_t>(value->AsInteger(), 1, kMostFrames);
   if (const Json* value = find("bgr", &Json::IsBool)) options.swap_red_and_blue = value->AsBool();
   return options;
 }

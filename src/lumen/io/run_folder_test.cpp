@@ -159,6 +159,7 @@ TEST(RunFolder, HowTheInputWasReadIsKept) {
   EXPECT_TRUE(read.calibration.empty());
   EXPECT_EQ(InputOptionsOf(Json::MakeObject()).end, -1) << "a run that says nothing was read whole";
   EXPECT_EQ(InputOptionsOf(Json::Parse("{\"input_options\": {\"stride\": 0, \"end\": \"x\"}}")).stride, 1);
+  EXPECT_EQ(InputOptionsOf(Json::Parse("{\"input_options\": {\"start\": -5}}")).start, 0);
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ void AddCloud(const KeyframePixels& pixels, const Rigid3& world_from_camera, con
       const float depth = depths(x, y);
       if (!(depth > 0)) continue;
       const Eigen::Vector3d in_camera = depth * camera.RayAtUnitDepth(x, y);
-      cloud.vertices.emplace_back((world_from_camera * in_camera).cast<float>());
+      const Eigen::Vector3f in_world = (world_from_camera * in_camera).cast<float>();
+      if (!in_world.allFinite()) continue;  // farther than numbers reach
+      cloud.vertices.push_back(in_world);
       const uint8_t* color = pixels.image.Pixel(x, y);
       cloud.colors.push_back({color[0], color[1], color[2]});
     }

@@ -1,8 +1,15 @@
 #include "lumen/io/sequence_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -19,6 +26,23 @@ namespace lumen {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* kUnfinished = ".unfinished";  // a writer is at work here, or was killed
+constexpr std::array<const char*, 8> kWritten = {
+    "rgb",       "depth",         "mask.png", kSparseDepthFile, "groundtruth.tum",
+    "model.ply", "sequence.toml", kUnfinished};
+
+// A file that is being written, of a writer that is gone.
+bool IsTemporaryName(const std::string& name) {
+  return StartsWith(name, ".") && name.find(".tmp") != std::string::npos;
+}
+
+bool IsBeingWritten(const fs::path& folder) {
+  const int mark = ::open((folder / kUnfinished).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const bool free = mark >= 0 && ::flock(mark, LOCK_EX | LOCK_NB) == 0;
+  if (mark >= 0) ::close(mark);
+  return !free;
+}
 
 constexpr double kMostStored = 65535;
 
@@ -68,7 +92,8 @@ std::vector<fs::path> ListNumbered(const fs::path& folder, int64_t& first) {
   for (const fs::path& file : ListFiles(folder)) {
     if (!IsImageFile(file)) continue;
     const std::string stem = file.stem().string();
-    if (stem.size() < 6 || !ParseInteger(stem))
+    constexpr size_t kMostDigits = 15;  // so that counting on from it stays a number
+    if (stem.size() < 6 || stem.size() > kMostDigits || !ParseInteger(stem))
       throw InputError(file, "is not named by a frame number of six digits");
     files.push_back(file);
   }
@@ -170,19 +195,56 @@ void RequireFreshFolder(const fs::path& folder) {
   }
 }
 
+void RequireFreshSequence(const fs::path& folder) {
+  if (!fs::exists(folder / kUnfinished) || IsSequenceFolder(folder)) return RequireFreshFolder(folder);
+  if (IsBeingWritten(folder)) throw InputError(folder, "is being written by another program");
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = std::find(kWritten.begin(), kWritten.end(), name) != kWritten.end();
+    if (!ours && !IsTemporaryName(name))
+      throw InputError(folder, StrCat("holds a sequence that was broken off, but ", name, " besides"));
+  }
+}
+
 SequenceWriter::SequenceWriter(const fs::path& folder, SequenceInfo info)
     : folder_(folder), info_(std::move(info)), existed_(fs::exists(folder)) {
-  RequireFreshFolder(folder);
-  MakeDirectories(folder / "rgb");
+  RequireFreshSequence(folder);
+  if (fs::exists(folder / kUnfinished)) {
+    LogInfo(folder.string(), ": what is left of a sequence that was broken off is cleared away");
+    Clear();
+  }
+  try {
+    MakeDirectories(folder);
+    Mark();
+    MakeDirectories(folder / "rgb");
+  } catch (...) {
+    Clear();
+    if (mark_ >= 0) ::close(mark_);
+    throw;
+  }
 }
 
 SequenceWriter::~SequenceWriter() {
-  if (finished_) return;
+  if (!finished_) Clear();
+  ::close(mark_);
+}
+
+void SequenceWriter::Mark() {
+  const fs::path path = folder_ / kUnfinished;
+  mark_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (mark_ < 0) throw OutputError(folder_, StrCat("cannot write: ", std::strerror(errno)));
+  (void)::flock(mark_, LOCK_EX | LOCK_NB);  // some file systems know no locks; nobody takes over there
+}
+
+void SequenceWriter::Clear() {
   std::error_code ignored;
-  for (const char* name :
-       {"rgb", "depth", "mask.png", kSparseDepthFile, "groundtruth.tum", "model.ply", "sequence.toml"}) {
-    fs::remove_all(folder_ / name, ignored);
+  if (fs::exists(folder_, ignored)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
+      if (IsTemporaryName(entry.path().filename().string())) fs::remove(entry, ignored);
+    }
   }
+  // The mark last: what is broken off here is still known for what it is.
+  for (const char* name : kWritten) fs::remove_all(folder_ / name, ignored);
   if (!existed_) fs::remove(folder_, ignored);
 }
 
@@ -198,12 +260,15 @@ void SequenceWriter::CopyFrame(int64_t index, const fs::path& file) {
 void SequenceWriter::WriteDepth(int64_t index, ImageView<const float> depth) {
   MakeDirectories(folder_ / "depth");
   Image<uint16_t> stored(depth.Width(), depth.Height());
+  int64_t known = 0, too_deep = 0;
   for (size_t i = 0; i < stored.Size(); ++i) {
     const double value = std::round(depth.Data()[i] * info_.depth_scale);
     stored.Data()[i] = value >= 1 && value <= kMostStored ? static_cast<uint16_t>(value) : 0;
-    known_ += value >= 1 ? 1 : 0;
-    too_deep_ += value > kMostStored ? 1 : 0;
+    known += value >= 1 ? 1 : 0;
+    too_deep += value > kMostStored ? 1 : 0;
   }
+  known_ += known;
+  too_deep_ += too_deep;
   SavePng(folder_ / "depth" / (FrameName(index) + ".png"), ImageView<const uint16_t>(stored));
 }
 
@@ -218,8 +283,9 @@ void SequenceWriter::WriteModel(const TriangleMesh& mesh) { SaveMesh(folder_ / "
 
 void SequenceWriter::Finish() {
   if (too_deep_ > 0)
-    LogWarning(too_deep_, " of ", known_, " pixels of depth lie beyond ", kMostStored / info_.depth_scale,
-               ", the most that depth_scale = ", info_.depth_scale, " can store, and are written as unknown");
+    LogWarning(too_deep_.load(), " of ", known_.load(), " pixels of depth lie beyond ",
+               kMostStored / info_.depth_scale, ", the most that depth_scale = ", info_.depth_scale,
+               " can store, and are written as unknown");
   std::string text = StrCat("name = ", FormatToml({info_.name}), "\nfps = ", FormatToml({info_.fps}),
                             "\nunits = ", FormatToml({info_.units}),
                             "\ndepth_scale = ", FormatToml({info_.depth_scale}), "\n");
@@ -227,6 +293,8 @@ void SequenceWriter::Finish() {
   FlushFolder(folder_);
   WriteFileAtomically(folder_ / "sequence.toml", text);
   finished_ = true;
+  std::error_code ignored;
+  fs::remove(folder_ / kUnfinished, ignored);
 }
 
 }  // namespace lumen

@@ -4,6 +4,7 @@
 // Depth, points and poses may be missing for any frame: what has none is not graded by, nor learnt from.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 
@@ -29,12 +30,15 @@ std::unique_ptr<FrameSource> OpenSequenceFolder(const std::filesystem::path& fol
 
 // Throws InputError unless the folder is absent or empty: what every writer of folders asks first.
 void RequireFreshFolder(const std::filesystem::path& folder);
+// The same, but a sequence that was killed while it was written, and holds nothing else, is in nobody's way.
+void RequireFreshSequence(const std::filesystem::path& folder);
 
 // Writes a sequence folder. Until Finish, `sequence.toml` does not exist, so that a folder that was broken
-// off never looks complete; a writer that goes without Finish takes what it wrote with it.
+// off never looks complete; a writer that goes without Finish takes what it wrote with it. One that is killed
+// leaves `.unfinished` behind, and nobody's lock on it: so the next writer knows what it may clear away.
 class SequenceWriter {
  public:
-  // The folder must be absent or empty: InputError otherwise.
+  // As RequireFreshSequence wants the folder.
   SequenceWriter(const std::filesystem::path& folder, SequenceInfo info);
   ~SequenceWriter();
   SequenceWriter(const SequenceWriter&) = delete;
@@ -52,11 +56,14 @@ class SequenceWriter {
   void Finish();
 
  private:
+  void Mark();
+  void Clear();
   std::filesystem::path folder_;
   SequenceInfo info_;
-  bool existed_;                      // the folder itself was there before us
-  int64_t too_deep_ = 0, known_ = 0;  // pixels of depth
+  bool existed_;                                   // the folder itself was there before us
+  std::atomic<int64_t> too_deep_ = 0, known_ = 0;  // pixels of depth; frames are written side by side
   bool finished_ = false;
+  int mark_ = -1;  // locked as long as we write
 };
 
 }  // namespace lumen

@@ -1,7 +1,10 @@
 #include "lumen/io/sequence_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "lumen/base/file.h"
@@ -102,6 +105,46 @@ TEST(SequenceFolder, NonEmptyTargetIsRefused) {
   const TemporaryFolder temporary;
   std::ofstream(temporary.Path() / "x") << "y";
   EXPECT_THROW(SequenceWriter(temporary.Path(), {}), InputError);
+}
+
+// A process that writes a sequence and is killed over it.
+void WriteAndDie(const fs::path& folder) {
+  const pid_t process = ::fork();
+  if (process == 0) {
+    SequenceWriter writer(folder, {});
+    writer.WriteFrame(0, FrameOf(0));
+    ::kill(::getpid(), SIGKILL);
+  }
+  ::waitpid(process, nullptr, 0);
+}
+
+TEST(SequenceFolder, OneThatWasKilledIsInNobodysWay) {
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.Path() / "seq";
+  WriteAndDie(folder);
+  EXPECT_NE(FaultOf(folder).find("incomplete sequence folder"), std::string::npos);
+  WriteExample(folder, 2);
+  EXPECT_EQ(OpenInput(folder, {})->Info().frame_count, 2);
+  EXPECT_FALSE(fs::exists(folder / ".unfinished"));
+  EXPECT_THROW(SequenceWriter(folder, {}), InputError) << "what is finished stays";
+}
+
+TEST(SequenceFolder, NorIsAnythingTakenThatItDidNotWrite) {
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.Path() / "seq";
+  WriteAndDie(folder);
+  std::ofstream(folder / "notes.txt") << "mine";
+  EXPECT_THROW(SequenceWriter(folder, {}), InputError);
+  EXPECT_TRUE(fs::exists(folder / "notes.txt"));
+  EXPECT_TRUE(fs::exists(folder / "rgb" / "000000.png"));
+}
+
+TEST(SequenceFolder, OneThatIsBeingWrittenIsLeftAlone) {
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.Path() / "seq";
+  SequenceWriter writer(folder, {});
+  EXPECT_THROW(SequenceWriter(folder, {}), InputError);
+  EXPECT_TRUE(fs::exists(folder / "rgb"));
 }
 
 TEST(SequenceFolder, UnknownExtraFilesAreIgnored) {

@@ -11,6 +11,7 @@ namespace lumen {
 
 SparseDepth LoadSparseDepth(const std::filesystem::path& path) {
   constexpr size_t kLeastColumns = 4, kAllColumns = 6;
+  constexpr double kLongestTrack = 1e9;
   SparseDepth depth;
   int line_number = 0;
   for (const std::string& line : Split(ReadFile(path), '\n')) {
@@ -30,6 +31,7 @@ SparseDepth LoadSparseDepth(const std::filesystem::path& path) {
       numbers[i] = *number;
     }
     if (!frame || *frame < 0) fail("not a frame's number: " + cells[0]);
+    if (!(numbers[4] >= 0 && numbers[4] <= kLongestTrack)) fail("not a track's length: " + cells[4]);
     if (!(numbers[3] > 0)) continue;
     depth[*frame].push_back({{numbers[1], numbers[2]}, numbers[3], static_cast<int>(numbers[4]), numbers[5]});
   }
@@ -40,7 +42,7 @@ void SaveSparseDepth(const std::filesystem::path& path, const SparseDepth& depth
   std::string text = "frame,u,v,depth,track_length,error\n";
   for (const auto& [frame, points] : depth) {
     for (const SparsePoint& point : points) {
-      char line[160];
+      char line[800];  // numbers as large as they may be
       std::snprintf(line, sizeof(line), "%lld,%.4f,%.4f,%.9g,%d,%.4g\n", static_cast<long long>(frame),
                     point.uv.x(), point.uv.y(), point.depth, point.track_length, point.error);
       text += line;

@@ -25,7 +25,8 @@ TEST(SparseDepth, FourOrSixColumnsAreRead) {
 TEST(SparseDepth, WhatIsNotALineOfNumbersIsRefusedWithItsLine) {
   const TemporaryFolder folder;
   const auto path = folder.Path() / kSparseDepthFile;
-  for (const char* line : {"1,2,3", "1,2,3,4,5", "x,2,3,4", "-1,2,3,4", "1,2,nan,4", "1,2,,4"}) {
+  for (const char* line : {"1,2,3", "1,2,3,4,5", "x,2,3,4", "-1,2,3,4", "1,2,nan,4", "1,2,,4", "1,2,3,4,-1,0",
+                           "1,2,3,4,1e300,0"}) {
     WriteFileAtomically(path, std::string("frame,u,v,depth\n0,1,1,1\n") + line + "\n");
     try {
       LoadSparseDepth(path);
@@ -41,9 +42,11 @@ TEST(SparseDepth, IsReadBackAsItWasWritten) {
   SparseDepth depth;
   depth[3] = {{{1.25, -0.5}, 4.5, 7, 0.25}, {{100.0625, 50}, 0.125, 2, 1.5}};
   depth[12] = {{{0, 0}, 1e-5, 0, 0}};
+  depth[13] = {{{1e300, -1e300}, 1e300, 2, 1e300}};
   SaveSparseDepth(folder.Path() / "d.csv", depth);
   const SparseDepth back = LoadSparseDepth(folder.Path() / "d.csv");
-  ASSERT_EQ(back.size(), 2U);
+  ASSERT_EQ(back.size(), 3U);
+  EXPECT_EQ(back.at(13)[0].uv, depth[13][0].uv) << "however long its line is";
   ASSERT_EQ(back.at(3).size(), 2U);
   EXPECT_EQ(back.at(3)[0].uv, depth[3][0].uv);
   EXPECT_EQ(back.at(3)[0].track_length, 7);

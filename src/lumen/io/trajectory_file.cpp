@@ -62,8 +62,9 @@ TimedPose ParseKitti(const std::filesystem::path& path, const Line& line, double
   const std::vector<double> n = ParseNumbers(path, line, 0, 12);
   Eigen::Matrix3d rotation;
   rotation << n[0], n[1], n[2], n[4], n[5], n[6], n[8], n[9], n[10];
-  if ((rotation * rotation.transpose() - Eigen::Matrix3d::Identity()).norm() > 1e-3 ||
-      rotation.determinant() < 0) {
+  // Asked this way round, what is no number fails, too.
+  if (!((rotation * rotation.transpose() - Eigen::Matrix3d::Identity()).norm() <= 1e-3) ||
+      !(rotation.determinant() > 0)) {
     Fail(path, line, "the matrix is not a rotation");
   }
   return {time, Rigid3(rotation, {n[3], n[7], n[11]})};
@@ -99,6 +100,9 @@ Trajectory ParseColmap(const std::filesystem::path& path, const std::string& tex
     trajectory.push_back(
         {static_cast<double>(frame.value_or(static_cast<long long>(i))) / fps, images[i].second});
   }
+  // Names come in the order of letters: 10.png before 9.png.
+  std::stable_sort(trajectory.begin(), trajectory.end(),
+                   [](const TimedPose& a, const TimedPose& b) { return a.time < b.time; });
   return trajectory;
 }
 
@@ -132,7 +136,7 @@ Trajectory ParseTrajectory(const std::string& text, const std::filesystem::path&
 std::string FormatTumLine(const TimedPose& pose) {
   const Eigen::Vector3d& t = pose.world_from_camera.Translation();
   const Eigen::Quaterniond& q = pose.world_from_camera.Rotation();
-  char line[320];
+  char line[512];  // times as large as they may be
   std::snprintf(line, sizeof(line), "%.9f %.9g %.9g %.9g %.12g %.12g %.12g %.12g\n", pose.time, t.x(), t.y(),
                 t.z(), q.x(), q.y(), q.z(), q.w());
   return line;

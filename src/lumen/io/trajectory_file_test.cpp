@@ -51,6 +51,21 @@ TEST(TrajectoryFile, EveryFormatReadsBack) {
   ExpectSame(LoadTrajectory(folder.Path() / "model/images.txt", 30), truth);
 }
 
+TEST(TrajectoryFile, ColmapsImagesComeInTheOrderOfTheirNumbers) {
+  const std::string pose = " 1 0 0 0 0 0 0 1 ";
+  const Trajectory read = ParseTrajectory("1" + pose + "10.png\n\n2" + pose + "9.png\n\n", "images.txt", 10);
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].time, 0.9);
+  EXPECT_EQ(read[1].time, 1.0);
+}
+
+TEST(TrajectoryFile, ALineIsWholeHoweverLongItsNumbers) {
+  const std::string line =
+      FormatTumLine({1e300, Rigid3(Eigen::Quaterniond::Identity(), {-1e-300, 1e300, 1})});
+  EXPECT_EQ(line.back(), '\n');
+  EXPECT_EQ(FaultOf(line), "");
+}
+
 // COLMAP knows no unified camera: what is written is its fisheye, and shows the same.
 TEST(TrajectoryFile, AWideViewGoesToColmapAsAFisheye) {
   const TemporaryFolder folder;
@@ -78,6 +93,8 @@ TEST(TrajectoryFile, FaultsNameTheLine) {
   EXPECT_NE(FaultOf("0 0 0 0 0 0 0 1\n1 0 0 0 0 0 1\n").find("line 2: 7 columns, not 8"), std::string::npos);
   EXPECT_NE(FaultOf("# nothing\n").find("holds no poses"), std::string::npos);
   EXPECT_NE(FaultOf("1 0 0 0 0 2 0 0 0 0 1 0\n").find("not a rotation"), std::string::npos);
+  EXPECT_NE(FaultOf("1e200 1e200 0 0 -1e200 1e200 0 0 0 0 1 0\n").find("not a rotation"), std::string::npos)
+      << "nor if its squares are beyond numbers";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <opencv2/videoio.hpp>
 
+#include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/io/opencv_codec.h"
 
@@ -40,6 +41,33 @@ TEST(Video, StrideSkipsFrames) {
   std::vector<int64_t> indices;
   while (const auto frame = source->Next()) indices.push_back(frame->index);
   EXPECT_EQ(indices, (std::vector<int64_t>{1, 3, 5}));
+}
+
+// As of a stream whose sender changes its mind: brought to the first frame's size by the library, or refused.
+TEST(Video, FramesOfAnotherSizeDoNotComeOut) {
+  const TemporaryFolder folder;
+  std::string stream;
+  for (int i = 0; i < 9; ++i) {
+    const bool other = i >= 3 && i < 6;
+    stream += EncodeJpeg(RgbImage(other ? 32 : 64, other ? 24 : 48, 3, 100).View(), 90);
+  }
+  WriteFileAtomically(folder.Path() / "x.mjpeg", stream);
+  const auto source = OpenInput(folder.Path() / "x.mjpeg", {});
+  int good = 0, bad = 0;
+  while (true) {
+    try {
+      const auto frame = source->Next();
+      if (!frame) break;
+      EXPECT_EQ(frame->image.Width(), 64);
+      EXPECT_EQ(frame->image.Height(), 48);
+      ++good;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("is 32x24, not 64x48"), std::string::npos) << error.what();
+      ++bad;
+    }
+  }
+  EXPECT_GE(good, 6);
+  EXPECT_EQ(good + bad, 9);
 }
 
 TEST(Video, UndecodableFileAndAbsentCameraAreNamed) {

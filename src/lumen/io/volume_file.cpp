@@ -88,15 +88,10 @@ void FillValues(const std::string& bytes, size_t offset, const RawVoxels& raw, c
     case VoxelType::kUint32:
       return fill(uint32_t{});
     case VoxelType::kFloat32:
-      fill(float{});
-      break;
+      return fill(float{});
     case VoxelType::kFloat64:
-      fill(double{});
-      break;
+      return fill(double{});
   }
-  if (!std::all_of(volume.values.begin(), volume.values.end(),
-                   [](float value) { return std::isfinite(value); }))
-    throw InputError(name, "holds voxels that are no numbers");
 }
 
 bool IsGzip(const std::string& bytes) {
@@ -182,6 +177,12 @@ void RequireSpacing(const Volume& volume, const std::string& name) {
   }
 }
 
+void RequireNumbers(const Volume& volume, const std::string& name) {
+  if (!std::all_of(volume.values.begin(), volume.values.end(),
+                   [](float value) { return std::isfinite(value); }))
+    throw InputError(name, "holds voxels that are no numbers");
+}
+
 std::string FormatVoxels(const Volume& volume) {
   std::string out;
   out.reserve(2 * volume.values.size());
@@ -238,10 +239,10 @@ void ReceiveVolume(RecordReader& in, Volume& volume, std::string& at) {
     } else if (record == Record::kBegin) {
       in.Read(volume.size.data(), 3 * sizeof(int));
       in.Read(volume.lps_from_index.data(), 16 * sizeof(double));
-      volume.values.resize(static_cast<size_t>(volume.size.x()) * static_cast<size_t>(volume.size.y()) *
-                           static_cast<size_t>(volume.size.z()));
     } else {
-      const size_t slice = volume.values.size() / static_cast<size_t>(volume.size.z());
+      // Room for all of them once there is one: a header alone may say anything.
+      const size_t slice = static_cast<size_t>(volume.size.x()) * static_cast<size_t>(volume.size.y());
+      volume.values.resize(slice * static_cast<size_t>(volume.size.z()));
       in.Read(volume.values.data() + static_cast<size_t>(z++) * slice, slice * sizeof(float));
     }
   }
@@ -289,6 +290,7 @@ Volume LoadVolume(const fs::path& path, const VolumeOptions& options) {
     volume = LoadByEnding(path);
   }
   volume_formats::RequireSpacing(volume, path.string());
+  volume_formats::RequireNumbers(volume, path.string());
   return volume;
 }
 

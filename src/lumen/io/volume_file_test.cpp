@@ -162,6 +162,11 @@ TEST(VolumeFile, VoxelsThatAreNoNumbersAreRefused) {
   values[3] = std::nanf("");
   EXPECT_NE(FaultOf("a.mha", head + "ElementDataFile = LOCAL\n" + bytes()).find("no numbers"),
             std::string::npos);
+  std::string scaled = volume_formats::FormatNifti(MakeVolume());
+  const float slope = 3e38F;
+  std::memcpy(scaled.data() + 112, &slope, sizeof(slope));
+  EXPECT_NE(FaultOf("a.nii", scaled).find("no numbers"), std::string::npos)
+      << "nor what a scale makes of them";
 }
 
 // A small file that unpacks to very much, and a header that asks for it.

@@ -41,6 +41,9 @@ std::string FormatVoxels(const Volume& volume);  // 16-bit integers, little-endi
 Eigen::Matrix4d MakeTransform(const Eigen::Matrix3d& steps, const Eigen::Vector3d& origin);
 // Throws InputError where the grid has no extent in space.
 void RequireSpacing(const Volume& volume, const std::string& name);
+// Throws InputError where a voxel is no number: as it lies there, or because its scale makes it one too
+// large.
+void RequireNumbers(const Volume& volume, const std::string& name);
 Eigen::Matrix4d SwapRasAndLps(const Eigen::Matrix4d& from_index);
 
 }  // namespace lumen::volume_formats

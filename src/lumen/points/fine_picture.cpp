@@ -7,7 +7,7 @@ namespace lumen {
 
 namespace {
 
-constexpr int kReach = 12;  // pixels around that brightness is taken over
+constexpr int kBrightnessReach = 12;  // pixels around that brightness is taken over
 constexpr int kMiddle = FinePicture::kMiddle;
 constexpr int kContrast = FinePicture::kContrast;
 constexpr int kLeastBrightness = 4;
@@ -36,24 +36,25 @@ Image<uint8_t> AgainstSurroundings(const Image<uint8_t>& grey) {
     const uint8_t* row = grey.Row(y);
     for (int x = 0; x < width; ++x) columns[static_cast<size_t>(x)] += sign * row[x];
   };
-  for (int y = 0; y < std::min(kReach, height); ++y) add(y, 1);
+  for (int y = 0; y < std::min(kBrightnessReach, height); ++y) add(y, 1);
   for (int y = 0; y < height; ++y) {
-    if (y + kReach < height) add(y + kReach, 1);
-    const int rows = std::min(y + kReach, height - 1) - std::max(y - kReach, 0) + 1;
+    if (y + kBrightnessReach < height) add(y + kBrightnessReach, 1);
+    const int rows = std::min(y + kBrightnessReach, height - 1) - std::max(y - kBrightnessReach, 0) + 1;
     int32_t sum = 0;
-    for (int x = 0; x < std::min(kReach, width); ++x) sum += columns[static_cast<size_t>(x)];
+    for (int x = 0; x < std::min(kBrightnessReach, width); ++x) sum += columns[static_cast<size_t>(x)];
     const uint8_t* in = grey.Row(y);
     uint8_t* to = out.Row(y);
     for (int x = 0; x < width; ++x) {
-      if (x + kReach < width) sum += columns[static_cast<size_t>(x + kReach)];
-      const int count = rows * (std::min(x + kReach, width - 1) - std::max(x - kReach, 0) + 1);
+      if (x + kBrightnessReach < width) sum += columns[static_cast<size_t>(x + kBrightnessReach)];
+      const int count =
+          rows * (std::min(x + kBrightnessReach, width - 1) - std::max(x - kBrightnessReach, 0) + 1);
       const int32_t brightness = std::max(sum, kLeastBrightness * count);
       const int32_t share =
           static_cast<int32_t>(static_cast<int64_t>(kContrast) * in[x] * count / brightness);
       to[x] = static_cast<uint8_t>(std::clamp(kMiddle + share - kContrast, 0, 255));
-      if (x >= kReach) sum -= columns[static_cast<size_t>(x - kReach)];
+      if (x >= kBrightnessReach) sum -= columns[static_cast<size_t>(x - kBrightnessReach)];
     }
-    if (y >= kReach) add(y - kReach, -1);
+    if (y >= kBrightnessReach) add(y - kBrightnessReach, -1);
   }
   return out;
 }

@@ -9,8 +9,8 @@ namespace lumen {
 
 namespace {
 
-constexpr int kReach = 5;  // half a patch's side
-constexpr int kSide = 2 * kReach + 1;
+constexpr int kPatchReach = 5;  // half a patch's side
+constexpr int kSide = 2 * kPatchReach + 1;
 constexpr int kPixels = kSide * kSide;
 using Patch = std::array<float, kPixels>;
 
@@ -38,21 +38,22 @@ struct Template {
 // Takes the mean and the even slopes off: light that falls off across a patch is none of its pattern.
 void TakePlane(Patch& patch) {
   float mean = 0, along_x = 0, along_y = 0;
-  for (int j = -kReach, at = 0; j <= kReach; ++j) {
+  for (int j = -kPatchReach, at = 0; j <= kPatchReach; ++j) {
     float row = 0;
-    for (int i = -kReach; i <= kReach; ++i, ++at) {
+    for (int i = -kPatchReach; i <= kPatchReach; ++i, ++at) {
       row += patch[static_cast<size_t>(at)];
       along_x += static_cast<float>(i) * patch[static_cast<size_t>(at)];
     }
     mean += row;
     along_y += static_cast<float>(j) * row;
   }
-  constexpr float kSquares = kSide * (kReach * (kReach + 1) * (2 * kReach + 1) / 3.0F);  // Σ i² over a patch
+  constexpr float kSquares =
+      kSide * (kPatchReach * (kPatchReach + 1) * (2 * kPatchReach + 1) / 3.0F);  // Σ i² over a patch
   mean /= kPixels;
   along_x /= kSquares;
   along_y /= kSquares;
-  for (int j = -kReach, at = 0; j <= kReach; ++j) {
-    for (int i = -kReach; i <= kReach; ++i, ++at)
+  for (int j = -kPatchReach, at = 0; j <= kPatchReach; ++j) {
+    for (int i = -kPatchReach; i <= kPatchReach; ++i, ++at)
       patch[static_cast<size_t>(at)] -=
           mean + along_x * static_cast<float>(i) + along_y * static_cast<float>(j);
   }
@@ -65,14 +66,14 @@ float Dot(const Patch& a, const Patch& b) {
 }
 
 std::optional<Template> MakeTemplate(const Image<uint8_t>& image, const Eigen::Vector2d& centre) {
-  if (!Contains(image, centre.x(), centre.y(), kReach + 1)) return std::nullopt;
+  if (!Contains(image, centre.x(), centre.y(), kPatchReach + 1)) return std::nullopt;
   constexpr int kWide = kSide + 2;
   std::array<float, static_cast<size_t>(kWide) * kWide> wide;
   for (int j = 0; j < kWide; ++j) {
     for (int i = 0; i < kWide; ++i)
       wide[static_cast<size_t>(j * kWide + i)] =
-          Bilinear(image, static_cast<float>(centre.x() + i - kReach - 1),
-                   static_cast<float>(centre.y() + j - kReach - 1));
+          Bilinear(image, static_cast<float>(centre.x() + i - kPatchReach - 1),
+                   static_cast<float>(centre.y() + j - kPatchReach - 1));
   }
   Template result;
   for (int j = 0; j < kSide; ++j) {
@@ -104,15 +105,15 @@ struct PatchStep {
 
 std::optional<PatchStep> CompareAt(const Template& source, const Image<uint8_t>& target,
                                    const Eigen::Vector2d& centre, const Eigen::Matrix2f& affine) {
-  const double reach = kReach * (affine.cwiseAbs().rowwise().sum().maxCoeff()) + 1;
+  const double reach = kPatchReach * (affine.cwiseAbs().rowwise().sum().maxCoeff()) + 1;
   if (!Contains(target, centre.x(), centre.y(), reach)) return std::nullopt;
   Patch seen;
   const auto u = static_cast<float>(centre.x()), v = static_cast<float>(centre.y());
-  for (int j = -kReach; j <= kReach; ++j) {
+  for (int j = -kPatchReach; j <= kPatchReach; ++j) {
     const float row_u = u + affine(0, 1) * static_cast<float>(j),
                 row_v = v + affine(1, 1) * static_cast<float>(j);
-    for (int i = -kReach; i <= kReach; ++i)
-      seen[static_cast<size_t>((j + kReach) * kSide + i + kReach)] = Bilinear(
+    for (int i = -kPatchReach; i <= kPatchReach; ++i)
+      seen[static_cast<size_t>((j + kPatchReach) * kSide + i + kPatchReach)] = Bilinear(
           target, row_u + affine(0, 0) * static_cast<float>(i), row_v + affine(1, 0) * static_cast<float>(i));
   }
   TakePlane(seen);
@@ -204,7 +205,7 @@ std::optional<PatchFit> AlignPatch(const FinePicture& source, const Eigen::Vecto
     bool settled = false;
     for (int i = 0; i < options.iterations && !settled; ++i) {
       step = CompareAt(*patch, picture, centre, affine);
-      if (!step || !step->shift.allFinite() || step->shift.norm() > kReach) break;
+      if (!step || !step->shift.allFinite() || step->shift.norm() > kPatchReach) break;
       centre += (affine * step->shift).cast<double>();
       // A coarse level has only to bring the next one near.
       settled = step->shift.norm() < (coarse > 0 ? kNear : options.converged);

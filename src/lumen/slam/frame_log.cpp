@@ -36,13 +36,14 @@ int LargestSubmap(const MapSnapshot& map) {
   return largest;
 }
 
-Trajectory FrameTrajectory(const std::vector<PlacedFrame>& frames, const MapSnapshot& map, int submap) {
+Trajectory FrameTrajectory(const FrameLog& frames, const MapSnapshot& map, int submap) {
   Trajectory trajectory;
   for (const PlacedFrame& frame : frames) {
     const auto found = map.keyframes.find(frame.reference);
     if (found == map.keyframes.end() || found->second.submap != submap) continue;
     trajectory.push_back({frame.time, *LocateFrame(frame, map)});
   }
+  frames.LetGo();
   return trajectory;
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
+#include "lumen/base/cold_list.h"
 #include "lumen/scene/map.h"
 #include "lumen/scene/trajectory.h"
 
@@ -17,6 +17,7 @@ struct PlacedFrame {
   Rigid3 reference_from_camera;
   double reference_log_scale = 0;
 };
+using FrameLog = ColdList<PlacedFrame>;
 
 // The frame's pose by the present map; nothing if it was not placed.
 std::optional<Rigid3> LocateFrame(const PlacedFrame& frame, const MapSnapshot& map);
@@ -25,7 +26,7 @@ std::optional<Rigid3> LocateFrame(const PlacedFrame& frame, const MapSnapshot& m
 int LargestSubmap(const MapSnapshot& map);
 std::vector<int> SubmapsOf(const MapSnapshot& map);
 
-Trajectory FrameTrajectory(const std::vector<PlacedFrame>& frames, const MapSnapshot& map, int submap);
+Trajectory FrameTrajectory(const FrameLog& frames, const MapSnapshot& map, int submap);
 Trajectory KeyframeTrajectory(const MapSnapshot& map, int submap);
 
 }  // namespace lumen

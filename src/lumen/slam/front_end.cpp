@@ -29,7 +29,7 @@ double UnitLogScale(const DepthBasis& basis, const Mask& mask) {
 }
 
 // The last poses by the present map; poses of different sub-maps do not go together.
-Motion RecentMotion(const std::vector<PlacedFrame>& frames, const MapSnapshot& map) {
+Motion RecentMotion(const FrameLog& frames, const MapSnapshot& map) {
   const auto moment = [&](const PlacedFrame& frame) -> std::optional<Motion::Moment> {
     const auto pose = LocateFrame(frame, map);
     if (!pose) return std::nullopt;

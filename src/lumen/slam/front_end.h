@@ -27,7 +27,8 @@ struct FrameResult {
   double depth_noise = 0;  // as learned so far
   double network_ms = 0;   // of this frame, where they were measured
   double track_ms = 0;
-  double map_ms = 0;  // of a keyframe 0 where it is mapped later, on another thread
+  double map_ms = 0;     // of a keyframe 0 where it is mapped later, on another thread
+  double delay_ms = -1;  // live: from when the picture was there; -1: nobody waits for it
 };
 
 class FrontEnd {
@@ -51,7 +52,7 @@ class FrontEnd {
   // Goes on in an earlier map: the camera is looked for in it.
   void Restore(const MapSnapshot& map);
 
-  const std::vector<PlacedFrame>& Frames() const { return frames_; }
+  const FrameLog& Frames() const { return frames_; }
 
  private:
   MapSnapshot Overlay(const MapSnapshot& published);
@@ -79,7 +80,7 @@ class FrontEnd {
   Relocaliser relocaliser_;
   std::vector<KeyframeRequest> pending_;  // not yet in a published snapshot
   std::vector<KeyframeId> visited_;       // references in the order they served, newest last
-  std::vector<PlacedFrame> frames_;
+  FrameLog frames_;
   KeyframeId next_id_ = 0;
   KeyframeId reference_ = -1;
   int submaps_ = 0;

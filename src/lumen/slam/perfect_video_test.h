@@ -67,7 +67,7 @@ class PerfectVideo {
     int placed = 0;
   };
   // Of the frames of the largest map, after similarity alignment.
-  Error Grade(const std::vector<PlacedFrame>& frames, const MapSnapshot& map) const {
+  Error Grade(const FrameLog& frames, const MapSnapshot& map) const {
     std::vector<Eigen::Vector3d> estimate, truth;
     const int submap = LargestSubmap(map);
     for (const PlacedFrame& frame : frames) {

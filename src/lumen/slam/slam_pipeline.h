@@ -49,7 +49,7 @@ class SlamPipeline {
   MapTrouble Trouble() const { return back_end_.Trouble(); }
   // Every frame so far, in order; those that could not be placed have no reference. With threads: after
   // Finish, as the two below.
-  const std::vector<PlacedFrame>& Frames() const { return front_end_.Frames(); }
+  const FrameLog& Frames() const { return front_end_.Frames(); }
   // Of the largest connected map, by the present state.
   Trajectory FramePoses() const;
   Trajectory KeyframePoses() const;

@@ -12,13 +12,13 @@ using Eigen::Vector3f;
 
 namespace {
 
-const Vector3f& Corner(const TriangleMesh& mesh, const std::array<int32_t, 3>& triangle, size_t k) {
+const Vector3f& CornerOf(const TriangleMesh& mesh, const std::array<int32_t, 3>& triangle, size_t k) {
   return mesh.vertices[static_cast<size_t>(triangle[k])];
 }
 
 // Twice the area long.
 Vector3f FaceVector(const TriangleMesh& mesh, const std::array<int32_t, 3>& t) {
-  return (Corner(mesh, t, 1) - Corner(mesh, t, 0)).cross(Corner(mesh, t, 2) - Corner(mesh, t, 0));
+  return (CornerOf(mesh, t, 1) - CornerOf(mesh, t, 0)).cross(CornerOf(mesh, t, 2) - CornerOf(mesh, t, 0));
 }
 
 const VertexAttribute* FindAttribute(const TriangleMesh& mesh, const std::string& name) {

@@ -2,6 +2,7 @@
 // TrainOptions, so that it needs no parser of its own and builds on a bare machine with a GPU.
 #include <csignal>
 #include <iostream>
+#include <new>
 
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
@@ -35,6 +36,8 @@ int main(int argc, char** argv) {
     return Report(error.what(), 2);
   } catch (const lumen::OutputError& error) {
     return Report(error.what(), 3);
+  } catch (const std::bad_alloc&) {
+    return Report("there is not enough memory for this", 5);
   } catch (const std::exception& error) {
     return Report(error.what(), 70);
   }

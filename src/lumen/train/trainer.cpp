@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <new>
 
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -411,6 +412,7 @@ TrainSummary Train(const TrainOptions& options) {
       throw InputError(StrCat("the GPU is out of memory: try batch=", std::max(1, options.batch / 2),
                               " joint_batch=", std::max(1, options.joint_batch / 2)));
     }
+    if (what.find("can't allocate memory") != std::string::npos) throw std::bad_alloc();  // the CPU's own
     throw;
   }
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lumen {
@@ -25,18 +26,41 @@ enum class ItemKind : uint8_t {
   kTruth = 8,      // the true path
 };
 
+// Where an item waits for somebody to ask: what is kept long and will hardly change on disk, so that a view
+// does not grow with the hours (base/disk_memory.h).
+enum class Kept { kInMemory, kOnDisk };
+
+class ItemBytes {
+ public:
+  ItemBytes(std::string bytes, Kept kept);
+  ~ItemBytes();
+  ItemBytes(const ItemBytes&) = delete;
+  ItemBytes& operator=(const ItemBytes&) = delete;
+
+  std::string_view View() const {
+    return disk_ == nullptr ? std::string_view(bytes_) : std::string_view(disk_, size_);
+  }
+  size_t Size() const { return disk_ == nullptr ? bytes_.size() : size_; }
+  void LetGo() const;  // it has been read
+
+ private:
+  std::string bytes_;
+  char* disk_ = nullptr;
+  size_t size_ = 0;
+};
+
 struct Item {
   ItemKind kind = ItemKind::kInfo;
   uint32_t id = 0;
   uint64_t version = 0;
-  std::shared_ptr<const std::string> bytes;
+  std::shared_ptr<const ItemBytes> bytes;
 };
 
 // Thread-safe.
 class ItemStore {
  public:
   // Does nothing if these are the item's bytes already.
-  void Put(ItemKind kind, uint32_t id, std::string bytes);
+  void Put(ItemKind kind, uint32_t id, std::string bytes, Kept kept = Kept::kInMemory);
   uint64_t Version() const;
 
   struct Batch {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lumen/base/disk_memory.h"
 #include "lumen/viewer/scene_view.h"
 
 namespace lumen {
@@ -21,7 +22,25 @@ TEST(ItemStore, ASlowClientSkipsToTheNewest) {
   for (int i = 0; i < 1000; ++i) store.Put(ItemKind::kStatus, 0, std::to_string(i));
   const ItemStore::Batch batch = store.Since(0, 1 << 20);
   ASSERT_EQ(batch.items.size(), 1U);
-  EXPECT_EQ(*batch.items[0].bytes, "999");
+  EXPECT_EQ(batch.items[0].bytes->View(), "999");
+}
+
+TEST(ItemStore, WhatLiesOnDiskIsReadAsOftenAsAnybodyAsks) {
+  ItemStore store;
+  const size_t before = DiskMemory::Instance().BytesOnDisk();
+  const std::string bytes(50'000, 'x');
+  store.Put(ItemKind::kCloud, 7, bytes, Kept::kOnDisk);
+  EXPECT_GE(DiskMemory::Instance().BytesOnDisk(), before + bytes.size());
+  for (int reading = 0; reading < 2; ++reading) {
+    const ItemStore::Batch batch = store.Since(0, 1 << 20);
+    ASSERT_EQ(batch.items.size(), 1U);
+    EXPECT_NE(EncodeBatch(batch).find(bytes), std::string::npos);
+  }
+  const uint64_t version = store.Version();
+  store.Put(ItemKind::kCloud, 7, bytes, Kept::kOnDisk);
+  EXPECT_EQ(store.Version(), version) << "nothing has changed";
+  store.Put(ItemKind::kCloud, 7, "little", Kept::kOnDisk);
+  EXPECT_EQ(store.Since(0, 1 << 20).items[0].bytes->View(), "little");
 }
 
 TEST(ItemStore, OnlyWhatChangedIsOwed) {

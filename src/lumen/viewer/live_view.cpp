@@ -61,7 +61,7 @@ void LiveView::AddPicture(int64_t frame, const RgbImage& image) {
 void LiveView::AddFrame(const ViewFrame& frame, const Json& status, std::shared_ptr<const MapSnapshot> map) {
   {
     const std::lock_guard lock(mutex_);
-    if (!pending_) news_.first_frame = frames_.size();
+    if (!pending_) news_.first_frame = frames_before_ + frames_.size();
     frames_.push_back(frame);
     news_.status = status;
     news_.map = std::move(map);
@@ -79,7 +79,7 @@ void LiveView::AddFrame(const ViewFrame& frame, const Json& status, std::shared_
 void LiveView::SetPhase(const std::string& what) {
   {
     const std::lock_guard lock(mutex_);
-    if (!pending_) news_.first_frame = frames_.size();
+    if (!pending_) news_.first_frame = frames_before_ + frames_.size();
     if (news_.status.IsNull()) news_.status = Json::MakeObject();
     news_.status["phase"] = what;
     pending_ = true;
@@ -101,8 +101,11 @@ void LiveView::Work() {
       news = news_;
       // Only the chunks from the first new frame on are needed.
       first = news.first_frame / kFramesPerItem * kFramesPerItem;
-      frames.assign(frames_.begin() + static_cast<std::ptrdiff_t>(std::min(first, frames_.size())),
-                    frames_.end());
+      LUMEN_CHECK(first >= frames_before_);
+      frames.assign(
+          frames_.begin() + static_cast<std::ptrdiff_t>(std::min(first - frames_before_, frames_.size())),
+          frames_.end());
+      DropFullChunks();
     }
     // Keyframes before the frames that are placed by them.
     if (news.map != nullptr) {
@@ -114,7 +117,7 @@ void LiveView::Work() {
       const auto end =
           frames.begin() + static_cast<std::ptrdiff_t>(std::min(frames.size(), at + kFramesPerItem));
       store_.Put(ItemKind::kFrames, static_cast<uint32_t>((first + at) / kFramesPerItem),
-                 EncodeFrames({begin, end}));
+                 EncodeFrames({begin, end}), end - begin == kFramesPerItem ? Kept::kOnDisk : Kept::kInMemory);
     }
     if (news.picture != nullptr)
       store_.Put(ItemKind::kPicture, 0, EncodePicture(news.picture_frame, *news.picture));
@@ -122,6 +125,13 @@ void LiveView::Work() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kBetweenUpdates, [this] { return stop_; });
   }
+}
+
+// They are about to be in the store, and are not needed here again.
+void LiveView::DropFullChunks() {
+  const size_t full = frames_.size() / kFramesPerItem * kFramesPerItem;
+  frames_.erase(frames_.begin(), frames_.begin() + static_cast<std::ptrdiff_t>(full));
+  frames_before_ += full;
 }
 
 void LiveView::EncodeMap(const MapSnapshot& map) {
@@ -147,7 +157,8 @@ void LiveView::EncodeMap(const MapSnapshot& map) {
     for (size_t i = 0; i < masked.Size(); ++i)
       if (view_->mask.Data()[i] == 0) masked.Data()[i] = 0;
     const RgbImage small = ResizeArea(entry.keyframe->frame->image.View(), depth.Width(), depth.Height());
-    store_.Put(ItemKind::kCloud, static_cast<uint32_t>(id), EncodeCloud({masked.View(), small.View()}));
+    store_.Put(ItemKind::kCloud, static_cast<uint32_t>(id), EncodeCloud({masked.View(), small.View()}),
+               Kept::kOnDisk);
   }
   PutKeyframes(keyframes, store_);
   std::vector<ViewEdge> edges;
@@ -156,7 +167,7 @@ void LiveView::EncodeMap(const MapSnapshot& map) {
   encoded_version_ = left ? -1 : map.version;
   if (left) {  // the rest next time, even if nothing else comes
     const std::lock_guard lock(mutex_);
-    if (!pending_) news_.first_frame = frames_.size();
+    if (!pending_) news_.first_frame = frames_before_ + frames_.size();
     pending_ = true;
   }
 }

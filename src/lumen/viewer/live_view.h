@@ -36,6 +36,7 @@ class LiveView {
     int64_t picture_frame = -1;
   };
   void Work();
+  void DropFullChunks();
   void EncodeMap(const MapSnapshot& map);
   void AlignTruthTo(const MapSnapshot& map);
   void PutInfo();
@@ -48,7 +49,8 @@ class LiveView {
   ItemStore store_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<ViewFrame> frames_;
+  std::vector<ViewFrame> frames_;                                // from the last full chunk on
+  size_t frames_before_ = 0;                                     // a multiple of a chunk
   std::map<int64_t, std::shared_ptr<const RgbImage>> pictures_;  // of frames still on their way
   News news_;
   bool pending_ = false;

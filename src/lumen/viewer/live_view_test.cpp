@@ -36,7 +36,7 @@ bool ComesToHold(ItemStore& store, ItemKind kind, size_t count) {
 
 std::string BytesOf(ItemStore& store, ItemKind kind, uint32_t id) {
   for (const Item& item : store.Since(0, SIZE_MAX).items)
-    if (item.kind == kind && item.id == id) return *item.bytes;
+    if (item.kind == kind && item.id == id) return std::string(item.bytes->View());
   return "";
 }
 
@@ -90,6 +90,31 @@ TEST(LiveView, ALargeMapComesInPartsAndWhole) {
   for (KeyframeId id = 0; id < 20; ++id) map->keyframes[id] = MakeKeyframe(view, id, 0);
   live.AddFrame({0, 0}, Json::MakeObject(), map);
   EXPECT_TRUE(ComesToHold(live.Store(), ItemKind::kCloud, 20)) << "although nothing else comes";
+}
+
+TEST(LiveView, FramesOfALongRunAreAllThereHoweverTheyCame) {
+  LiveView live("test", MakeSmallView());
+  constexpr int64_t kFrames = 5 * kFramesPerItem + 3;
+  for (int64_t i = 0; i < kFrames; ++i) {
+    live.AddFrame({i, 0}, Json::MakeObject(), nullptr);
+    if (i % 50 == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(40));  // now and then it catches up
+  }
+  ASSERT_TRUE(ComesToHold(live.Store(), ItemKind::kFrames, 6));
+  for (uint32_t chunk = 0; chunk < 6; ++chunk) {
+    const size_t expected = chunk < 5 ? kFramesPerItem : 3;
+    std::string bytes;
+    for (int i = 0; i < 1000 && bytes.size() != 56 * expected; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      bytes = BytesOf(live.Store(), ItemKind::kFrames, chunk);
+    }
+    ASSERT_EQ(bytes.size(), 56 * expected) << chunk;
+    for (size_t i = 0; i < expected; ++i) {
+      int32_t index = -1;
+      std::memcpy(&index, bytes.data() + 56 * i, sizeof(index));
+      ASSERT_EQ(index, static_cast<int32_t>(chunk * kFramesPerItem + i));
+    }
+  }
 }
 
 TEST(LiveView, WhatGoesOnAfterTheLastFrameIsSaid) {
