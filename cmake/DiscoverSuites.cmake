@@ -1,6 +1,6 @@
 # Run as a script after a test program was linked: writes, for ctest, one test per suite of the program, so that
 # what a suite sets up (a rendered scene, a loaded model, a finished run) is made once and not once a case.
-#   cmake -DPROGRAM=… -DPREFIX=… -DLONG=a,b -DLEFT_OUT=c -DTIMEOUT=… -DOUTPUT=tests.cmake -P DiscoverSuites.cmake
+#   cmake -DPROGRAM=… -DPREFIX=… -DLONG=a,b -DLEFT_OUT=c,d.OneCase -DTIMEOUT=… -DOUTPUT=tests.cmake -P DiscoverSuites.cmake
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE failed TIMEOUT 60)
 if(failed)
@@ -18,7 +18,13 @@ foreach(line ${lines})
       continue()
     endif()
     set(test "[==[${PREFIX}.${suite}]==]")
-    string(APPEND text "add_test(${test} \"${PROGRAM}\" \"--gtest_filter=${suite}.*\")\n")
+    set(without ${LEFT_OUT})
+    list(FILTER without INCLUDE REGEX "^${suite}\\.")
+    if(without)
+      list(JOIN without ":" without)
+      set(without "-${without}")
+    endif()
+    string(APPEND text "add_test(${test} \"${PROGRAM}\" \"--gtest_filter=${suite}.*${without}\")\n")
     set(cost 0)
     if(suite IN_LIST LONG)
       set(cost 1000)  # started first, so that none of them is waited for at the end

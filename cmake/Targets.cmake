@@ -66,8 +66,8 @@ endfunction()
 
 # lumen_test(NAME [THREADED] [HEADERS …] [LONG …] [SWEEPS …] [ONE_THREAD …] SOURCES … LINK …): a test program whose
 # suites ctest sees one by one; those that take long are named, to be started first. Sanitizers slow a program down by
-# ten and more: suites that sweep through many scenes, where one tells a sanitizer as much (SWEEPS, which take long as
-# well), are left out there; and the thread sanitizer has nothing to say about programs that run in one thread, nor
+# ten and more: suites and cases that sweep through many scenes, where one tells a sanitizer as much (SWEEPS, which
+# take long as well), are left out there; and the thread sanitizer has nothing to say about programs that run in one thread, nor
 # about those suites of a THREADED one that meet no threads its other suites, or its rooms' own, do not meet (ONE_THREAD).
 set(LUMEN_TEST_TIMEOUT 900)
 if(LUMEN_SANITIZE)
