@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -23,6 +24,16 @@ namespace {
 // A record is its size and its bytes. Three sizes that no record has say how a request ended.
 constexpr uint64_t kFinished = ~uint64_t{0}, kFailed = ~uint64_t{1}, kNoMemory = ~uint64_t{2};
 constexpr size_t kLongestMessage = 1 << 16;
+// Said with a size: the bytes are not on the line, but on the board.
+constexpr uint64_t kOnBoard = uint64_t{1} << 62;
+constexpr size_t kBoard = size_t{4} << 20;  // for a request, and as much for its answer
+constexpr size_t kWorthIt = 4096;
+
+char* MapBoard() {
+  void* board =
+      ::mmap(nullptr, 2 * kBoard, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return board == MAP_FAILED ? nullptr : static_cast<char*>(board);
+}
 
 // False where the other side is gone, which must not end this process.
 bool SendBytes(int socket, const void* data, size_t bytes) {
@@ -95,13 +106,20 @@ void SendEnd(int socket, uint64_t end, std::string_view message) {
   SendBytes(socket, &size, sizeof(size)) && SendBytes(socket, message.data(), size);
 }
 
-void Answer(int socket, const Isolated::Work& work) {
+void Answer(int socket, char* board, const Isolated::Work& work) {
   uint64_t size = 0;
   if (!ReceiveBytes(socket, &size, sizeof(size))) ::_exit(0);
+  RecordWriter out(socket, board == nullptr ? nullptr : board + kBoard);
   try {
-    std::string request(size, '\0');
-    if (!ReceiveBytes(socket, request.data(), size)) ::_exit(0);
-    RecordWriter out(socket);
+    std::string sent;
+    std::string_view request;
+    if ((size & kOnBoard) != 0) {
+      request = {board, size & ~kOnBoard};
+    } else {
+      sent.resize(size);
+      if (!ReceiveBytes(socket, sent.data(), size)) ::_exit(0);
+      request = sent;
+    }
     work(request, out);
     SendEnd(socket, kFinished, "");
   } catch (const std::bad_alloc&) {
@@ -111,7 +129,7 @@ void Answer(int socket, const Isolated::Work& work) {
   }
 }
 
-[[noreturn]] void Serve(int socket, int life, const Isolated::Work& work, uint64_t memory) {
+[[noreturn]] void Serve(int socket, int life, char* board, const Isolated::Work& work, uint64_t memory) {
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGPIPE})
     ::signal(signal, SIG_DFL);
   ::signal(SIGINT, SIG_IGN);  // the parent decides
@@ -123,35 +141,51 @@ void Answer(int socket, const Isolated::Work& work) {
     ::dup2(null, STDERR_FILENO);
   }
   LimitSelf(memory);
-  while (true) Answer(socket, work);
+  while (true) Answer(socket, board, work);
 }
 
 }  // namespace
 
 void RecordWriter::Write(const void* data, size_t bytes) {
-  const uint64_t size = bytes;
-  if (!SendBytes(socket_, &size, sizeof(size)) || !SendBytes(socket_, data, bytes)) ::_exit(0);
+  const bool on_board = board_ != nullptr && bytes >= kWorthIt && bytes <= kBoard - used_;
+  const uint64_t size = on_board ? bytes | kOnBoard : bytes;
+  if (on_board) {
+    std::memcpy(board_ + used_, data, bytes);
+    used_ += bytes;
+  }
+  if (!SendBytes(socket_, &size, sizeof(size)) || (!on_board && !SendBytes(socket_, data, bytes))) ::_exit(0);
+}
+
+void RecordReader::ReceiveOrFail(void* data, size_t bytes) {
+  if (!ReceiveBytes(owner_.socket_, data, bytes)) owner_.FailDead();
 }
 
 void RecordReader::ReadBytes(void* data, size_t bytes) {
-  if (!ReceiveBytes(owner_.socket_, data, bytes)) owner_.FailDead();
+  if (!on_board_) return ReceiveOrFail(data, bytes);
+  std::memcpy(data, owner_.board_ + kBoard + used_, bytes);
+  used_ += bytes;
 }
 
 size_t RecordReader::NextSize() {
   uint64_t size = 0;
-  ReadBytes(&size, sizeof(size));
+  ReceiveOrFail(&size, sizeof(size));
   const bool reads = owner_.task_ == Isolated::Task::kReads;
   if (size == kNoMemory) {
     if (!reads) throw std::bad_alloc();
     owner_.Fail("asks for more memory than it may have");
   }
   if (size == kFailed) {
-    ReadBytes(&size, sizeof(size));
+    ReceiveOrFail(&size, sizeof(size));
     std::string message(std::min<uint64_t>(size, kLongestMessage), '\0');
-    ReadBytes(message.data(), message.size());
+    ReceiveOrFail(message.data(), message.size());
     if (reads) throw InputError(message);
     owner_.Fail(message);
   }
+  if (size == kFinished) return size;
+  on_board_ = (size & kOnBoard) != 0;
+  size &= ~kOnBoard;
+  LUMEN_CHECK(!on_board_ || (owner_.board_ != nullptr && size <= kBoard - used_),
+              "a record beyond the board");
   return size;
 }
 
@@ -172,10 +206,11 @@ std::string RecordReader::ReadText(size_t most) {
 Isolated::Isolated(std::function<std::string()> file, const Work& work, Task task, uint64_t memory)
     : file_(std::move(file)), task_(task) {
   int line[2] = {-1, -1}, life[2] = {-1, -1};
+  board_ = MapBoard();
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) == 0 &&
       ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life) == 0) {
     process_ = ::fork();
-    if (process_ == 0) Serve(line[1], life[1], work, memory);
+    if (process_ == 0) Serve(line[1], life[1], board_, work, memory);
   }
   const int reason = errno;
   ::close(line[1]);
@@ -185,12 +220,14 @@ Isolated::Isolated(std::function<std::string()> file, const Work& work, Task tas
   if (process_ > 0) return;
   ::close(socket_);
   ::close(life_);
+  if (board_ != nullptr) ::munmap(board_, 2 * kBoard);
   Fail(StrCat(task_ == Task::kReads ? "cannot be read: " : "cannot write: ", std::strerror(reason)));
 }
 
 Isolated::~Isolated() {
   ::close(socket_);
   ::close(life_);
+  if (board_ != nullptr) ::munmap(board_, 2 * kBoard);
   if (process_ <= 0) return;
   ::kill(process_, SIGKILL);
   while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
@@ -220,8 +257,12 @@ void Isolated::FailDead() {
 void Isolated::Ask(std::string_view request, const std::function<void(RecordReader&)>& receive) {
   const std::lock_guard lock(asking_);
   if (process_ < 0) FailDead();
-  const uint64_t size = request.size();
-  if (!SendBytes(socket_, &size, sizeof(size)) || !SendBytes(socket_, request.data(), size)) FailDead();
+  const bool on_board = board_ != nullptr && request.size() >= kWorthIt && request.size() <= kBoard;
+  const uint64_t size = on_board ? request.size() | kOnBoard : request.size();
+  if (on_board) std::memcpy(board_, request.data(), request.size());
+  std::string sent(reinterpret_cast<const char*>(&size), sizeof(size));
+  if (!on_board) sent += request;
+  if (!SendBytes(socket_, sent.data(), sent.size())) FailDead();
   RecordReader reader(*this);
   receive(reader);
   const size_t end = reader.NextSize();

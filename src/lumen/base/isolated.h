@@ -13,10 +13,11 @@
 
 namespace lumen {
 
-// What the copy sends back, in records whose sizes the receiver knows or asks for.
+// What the copy sends back, in records whose sizes the receiver knows or asks for. Large ones go over a
+// board, a piece of memory that both have, as long as there is room on it; the others over the line.
 class RecordWriter {
  public:
-  explicit RecordWriter(int socket) : socket_(socket) {}
+  RecordWriter(int socket, char* board) : socket_(socket), board_(board) {}
   void Write(const void* data, size_t bytes);
   void Write(std::string_view text) { Write(text.data(), text.size()); }
   template <typename T>
@@ -26,6 +27,8 @@ class RecordWriter {
 
  private:
   int socket_;
+  char* board_;  // where answers lie; null: there is none
+  size_t used_ = 0;
 };
 
 class Isolated;
@@ -52,8 +55,11 @@ class RecordReader {
   friend class Isolated;
   explicit RecordReader(Isolated& owner) : owner_(owner) {}
   size_t NextSize();
-  void ReadBytes(void* data, size_t bytes);
+  void ReadBytes(void* data, size_t bytes);      // of the record whose size was told
+  void ReceiveOrFail(void* data, size_t bytes);  // of the line
   Isolated& owner_;
+  bool on_board_ = false;  // that record
+  size_t used_ = 0;        // of the board
 };
 
 class Isolated {
@@ -84,7 +90,8 @@ class Isolated {
   Task task_;
   std::mutex asking_;  // one request at a time
   int socket_ = -1, process_ = -1;
-  int life_ = -1;  // the copy dies when the last of this is closed
+  char* board_ = nullptr;  // requests, then answers
+  int life_ = -1;          // the copy dies when the last of this is closed
 };
 
 }  // namespace lumen

@@ -48,6 +48,26 @@ TEST(Isolated, AnswersOneRequestAfterTheOther) {
   EXPECT_EQ(calls, 0) << "the copy shares nothing";
 }
 
+// More than the board takes, little, and as much again: each in its order.
+TEST(Isolated, RecordsOfAnySizeComeInTheirOrder) {
+  const std::vector<size_t> sizes{10, 1 << 20, 3, (3 << 20) + 5, 1 << 20, 0, 6 << 20, 4096, 4095};
+  Isolated reader("x", [&](std::string_view request, RecordWriter& out) {
+    for (size_t i = 0; i < sizes.size(); ++i) out.Write(std::string(sizes[i], static_cast<char>('a' + i)));
+    out.Put(request.size());
+    out.Put(request.empty() ? '-' : request.back());
+  });
+  for (const size_t asked : {size_t{0}, size_t{5000}, size_t{5} << 20, size_t{17}}) {
+    reader.Ask(std::string(asked, '?'), [&](RecordReader& in) {
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        const std::string record = in.ReadText(size_t{8} << 20);
+        EXPECT_TRUE(record == std::string(sizes[i], static_cast<char>('a' + i))) << asked << ", record " << i;
+      }
+      EXPECT_EQ(in.Get<size_t>(), asked);
+      EXPECT_EQ(in.Get<char>(), asked == 0 ? '-' : '?');
+    });
+  }
+}
+
 TEST(Isolated, ItsFaultsAreOurs) {
   EXPECT_EQ(FaultOf([](std::string_view, RecordWriter&) { throw InputError("slice 7", "is cut short"); }),
             "slice 7: is cut short");

@@ -1,10 +1,12 @@
 #include "lumen/io/hdf5_reader.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <type_traits>
 
 #include "lumen/base/error.h"
+#include "lumen/base/half.h"
 #include "lumen/base/limits.h"
 #include "lumen/base/text.h"
 #include "lumen/io/hdf5_handle.h"
@@ -99,8 +101,8 @@ class Dataset {
   std::vector<hsize_t> shape_;
 };
 
-// The reading process's side: answers "has NAME", "half NAME", "shape NAME", and "TYPE NAME" or "TYPE NAME
-// ITEM".
+// The reading process's side: answers "has NAME", "shape NAME", "find TYPE NAME", and "TYPE NAME" or "TYPE
+// NAME ITEM".
 class Server {
  public:
   explicit Server(fs::path path) : path_(std::move(path)) {}
@@ -111,11 +113,10 @@ class Server {
       out.Put(H5Lexists(File(), words[1].c_str(), H5P_DEFAULT) > 0);
       return;
     }
+    if (words[0] == "find") return Find(words[1], words[2], out);
     const Dataset set(File(), words[1], path_);
-    if (words[0] == "half") {
-      out.Put(set.HoldsHalves());
-    } else if (words[0] == "shape") {
-      out.Write(set.Shape().data(), set.Shape().size() * sizeof(hsize_t));
+    if (words[0] == "shape") {
+      WriteShape(set, out);
     } else {
       const auto item = words.size() > 2 ? std::optional<hsize_t>(std::stoull(words[2])) : std::nullopt;
       const Hdf5Handle half = MakeHalfType();
@@ -124,6 +125,21 @@ class Server {
   }
 
  private:
+  // Whether it is there; whether it holds halves, its shape, its values. "any" is what it holds of the two.
+  void Find(const std::string& type, const std::string& name, RecordWriter& out) {
+    const bool has = H5Lexists(File(), name.c_str(), H5P_DEFAULT) > 0;
+    out.Put(has);
+    if (!has) return;
+    const Dataset set(File(), name, path_);
+    const bool halves = set.HoldsHalves();
+    out.Put(halves);
+    WriteShape(set, out);
+    const Hdf5Handle half = MakeHalfType();
+    out.Write(set.Read(std::nullopt, TypeOf(type != "any" ? type : halves ? "f16" : "f32", half.Id())));
+  }
+  static void WriteShape(const Dataset& set, RecordWriter& out) {
+    out.Write(set.Shape().data(), set.Shape().size() * sizeof(hsize_t));
+  }
   static hid_t TypeOf(const std::string& name, hid_t half) {
     if (name == "u8") return H5T_NATIVE_UINT8;
     if (name == "i8") return H5T_NATIVE_CHAR;
@@ -183,17 +199,41 @@ bool Hdf5Reader::Has(const std::string& name) const {
   return has;
 }
 
-bool Hdf5Reader::HoldsHalves(const std::string& name) const {
-  bool halves = false;
-  reader_->Ask("half " + name, [&](RecordReader& in) { halves = in.Get<bool>(); });
-  return halves;
-}
-
 Hdf5Shape Hdf5Reader::Shape(const std::string& name) const { return Receive<uint64_t>("shape " + name); }
 
 template <typename T>
 std::vector<T> Hdf5Reader::Read(const std::string& name) const {
   return Receive<T>(StrCat(TypeName<T>(), " ", name));
+}
+
+template <typename T>
+std::optional<Hdf5Reader::Array<T>> Hdf5Reader::Find(const std::string& name) const {
+  std::optional<Array<T>> found;
+  reader_->Ask(StrCat("find ", TypeName<T>(), " ", name), [&](RecordReader& in) {
+    if (!in.Get<bool>()) return;
+    in.Get<bool>();
+    Hdf5Shape shape = in.ReadValues<uint64_t>();
+    found = {std::move(shape), in.ReadValues<T>()};
+  });
+  return found;
+}
+
+std::optional<Hdf5Reader::Array<float>> Hdf5Reader::FindFloats(const std::string& name) const {
+  std::optional<Array<float>> found;
+  reader_->Ask("find any " + name, [&](RecordReader& in) {
+    if (!in.Get<bool>()) return;
+    const bool halves = in.Get<bool>();
+    found.emplace();
+    found->shape = in.ReadValues<uint64_t>();
+    if (!halves) {
+      found->values = in.ReadValues<float>();
+      return;
+    }
+    const std::vector<uint16_t> stored = in.ReadValues<uint16_t>();
+    found->values.resize(stored.size());
+    std::transform(stored.begin(), stored.end(), found->values.begin(), FromHalf);
+  });
+  return found;
 }
 
 template <typename T>
@@ -207,6 +247,10 @@ template std::vector<uint16_t> Hdf5Reader::Read(const std::string&) const;
 template std::vector<int64_t> Hdf5Reader::Read(const std::string&) const;
 template std::vector<float> Hdf5Reader::Read(const std::string&) const;
 template std::vector<double> Hdf5Reader::Read(const std::string&) const;
+template std::optional<Hdf5Reader::Array<uint8_t>> Hdf5Reader::Find(const std::string&) const;
+template std::optional<Hdf5Reader::Array<char>> Hdf5Reader::Find(const std::string&) const;
+template std::optional<Hdf5Reader::Array<int64_t>> Hdf5Reader::Find(const std::string&) const;
+template std::optional<Hdf5Reader::Array<double>> Hdf5Reader::Find(const std::string&) const;
 template std::vector<uint8_t> Hdf5Reader::ReadItem(const std::string&, int64_t) const;
 template std::vector<float> Hdf5Reader::ReadItem(const std::string&, int64_t) const;
 template std::vector<double> Hdf5Reader::ReadItem(const std::string&, int64_t) const;

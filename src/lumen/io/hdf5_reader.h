@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,21 @@ class Hdf5Reader {
   explicit Hdf5Reader(const std::filesystem::path& path);
 
   bool Has(const std::string& name) const;
-  bool HoldsHalves(const std::string& name) const;  // 16-bit floating point
   Hdf5Shape Shape(const std::string& name) const;
   // T: uint8_t, char, uint16_t (half precision as it lies), int64_t, float or double; converted where need
   // be.
   template <typename T>
   std::vector<T> Read(const std::string& name) const;
+  // Both at once, or nothing where there is no such name: one question, where the above are three.
+  template <typename T>
+  struct Array {
+    Hdf5Shape shape;
+    std::vector<T> values;
+  };
+  template <typename T>
+  std::optional<Array<T>> Find(const std::string& name) const;
+  // The same of 16-bit and 32-bit floating point.
+  std::optional<Array<float>> FindFloats(const std::string& name) const;
   // One item along the first dimension.
   template <typename T>
   std::vector<T> ReadItem(const std::string& name, int64_t index) const;
