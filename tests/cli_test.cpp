@@ -57,15 +57,50 @@ TEST(Cli, ConfigMarksWhatDiffersAndItsOutputIsAConfig) {
   EXPECT_NE(RunCommand("lumen config --page").out.find("| `view.width` | 160 | px |"), std::string::npos);
 }
 
+// Of all the tests that call the program, the one that has the address sanitizer look for leaks in it.
+TEST(Cli, AWholeDayOfTheProgramLeaksNothing) {
+  if (!kSanitizer) GTEST_SKIP() << "needs the address sanitizer";
+  const TemporaryFolder folder;
+  const std::string base = folder.Path().string();
+  const CommandResult day = RunCommand(StrCat(
+      "export ASAN_OPTIONS=detect_leaks=1; cd ", base,
+      " && lumen -q simulate s --anatomy colon --seed 5 --size 80x64 --frames 10 && lumen -q run s --out r",
+      " && lumen -q eval r --truth s && lumen -q report r --out p.html && lumen info s && lumen -q convert s "
+      "c"));
+  EXPECT_EQ(day.code, 0) << day.err;
+}
+
 TEST(Cli, UsageErrorsExitWithTwo) {
   EXPECT_EQ(RunCommand("lumen").code, 2);
   EXPECT_EQ(RunCommand("lumen convert").code, 2);
   EXPECT_EQ(RunCommand("lumen info --nonsense").code, 2);
-  EXPECT_NE(RunCommand("lumen confg").err.find("did you mean \"config\"?"), std::string::npos);
+  EXPECT_NE(RunCommand("lumen confg").err.find("no command \"confg\" (did you mean \"config\"?)"),
+            std::string::npos);
+  EXPECT_NE(RunCommand("lumen -q study siute")
+                .err.find("lumen study has no command \"siute\" (did you mean \"suite\"?)"),
+            std::string::npos);
+  EXPECT_NE(RunCommand("lumen run v.mp4 --otu=r")
+                .err.find("lumen run has no option --otu (did you mean \"--out\"?)"),
+            std::string::npos);
   EXPECT_EQ(RunCommand("lumen --help").code, 0);
   const CommandResult misspelt = RunCommand("lumen config --set view.widht=3");
   EXPECT_EQ(misspelt.code, 2);
   EXPECT_NE(misspelt.err.find("did you mean \"view.width\"?"), std::string::npos);
+}
+
+TEST(Cli, AloneItShowsItsCommandsByWhatOneWantsToDo) {
+  const CommandResult alone = RunCommand("lumen"), asked = RunCommand("lumen --help");
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_EQ(alone.out, asked.out);
+  size_t last = 0;
+  for (const char* line :
+       {"From a video to a surface", "  run ", "Videos and cameras", "  calibrate ", "How good it is",
+        "  eval ", "The networks", "  train ", "The program", "  config "}) {
+    const size_t at = asked.out.find(line);
+    ASSERT_NE(at, std::string::npos) << line << "\n" << asked.out;
+    EXPECT_GT(at, last) << line;
+    last = at;
+  }
 }
 
 // What bash offers for the last of the words.
@@ -120,7 +155,7 @@ TEST(Cli, ManualPageHasEveryCommandAndOption) {
                               "FILES", "EXAMPLES", "SEE ALSO"})
     EXPECT_NE(page.find(StrCat("\n.SH ", section, "\n")), std::string::npos) << section;
   const std::string help = RunCommand("lumen --help").out;
-  const std::vector<std::string> commands = FirstWords(help.substr(help.find("Subcommands:")), "");
+  const std::vector<std::string> commands = FirstWords(help.substr(help.find("From a video")), "");
   EXPECT_GT(commands.size(), 15U);
   for (const std::string& command : commands)
     EXPECT_NE(page.find(StrCat("\n.SS \\fBlumen ", command, "\\fR")), std::string::npos) << command;

@@ -1,5 +1,4 @@
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 
 #include "lumen/apps/adapting.h"
@@ -23,15 +22,11 @@ namespace {
 
 constexpr int kNoBetter = 4;
 
-std::atomic<bool> stop_requested = false;
-
-extern "C" void StopAdapting(int) { stop_requested = true; }
-
-void EndIfStopped(const AdaptOptions& options) {
-  if (!stop_requested) return;
-  LogWarning("interrupted: --resume goes on with what is in ", options.work.string());
-  throw ExitRequest{kInterrupted};
+std::string HowToGoOn(const AdaptOptions& options) {
+  return StrCat("--resume goes on with what is in ", options.work.string());
 }
+
+void EndIfStopped(const AdaptOptions& options) { EndIfInterrupted(HowToGoOn(options).c_str()); }
 
 bool UsesGpu(const AdaptOptions& options) {
   if (options.device != "auto") return options.device == "cuda";
@@ -73,7 +68,10 @@ fs::path TrainOn(const AdaptOptions& options, const fs::path& model, const std::
   const fs::path made = training / "adapted.safetensors";
   const fs::path finished = training / "finished";
   if (fs::exists(finished)) return made;
-  if (!RunTraining(MakeTraining(options, model, lessons, training))) stop_requested = true;
+  if (!RunTraining(MakeTraining(options, model, lessons, training))) {
+    LogWarning("interrupted: ", HowToGoOn(options));
+    throw ExitRequest{kInterrupted};
+  }
   EndIfStopped(options);
   Model start = LoadModel(model);
   TellLens(start);  // as training does
@@ -120,9 +118,7 @@ void RunAdapt(AdaptOptions options, const ConfigChoice& choice, bool resume) {
       throw InputError(video, "is a camera, which cannot be read twice: record it first");
   }
   FindTrainer();
-  stop_requested = false;
-  std::signal(SIGINT, StopAdapting);
-  std::signal(SIGTERM, StopAdapting);
+  const std::atomic<bool>& stop_requested = CatchInterrupts();
   std::vector<Lessons> lessons;
   for (size_t i = 0; i < options.videos.size(); ++i) {
     lessons.push_back(PrepareLessons(options, i, stop_requested));

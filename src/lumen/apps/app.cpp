@@ -19,7 +19,6 @@ namespace lumen {
 
 namespace {
 
-constexpr int kBadInput = 2;
 constexpr int kBadOutput = 3;
 constexpr int kNoMemory = 5;
 constexpr int kBug = 70;
@@ -66,15 +65,21 @@ class NameCollector : public ConfigVisitor {
 }  // namespace
 
 void AddInputOptions(Command& command, InputOptions& options) {
+  command.Add("--sequence", options.sequence,
+              "of a data set's folder that holds several (lumen info DIR lists them)");
   command.Add("--calibration", options.calibration,
               "camera: sequence.toml, OpenCV YAML, or COLMAP cameras.txt");
   command.Add("--fov", options.fov_degrees, "horizontal field of view in degrees, instead of a calibration")
       .Within(1.0, 170.0);
   command.Add("--mask", options.mask, "image whose bright part is the video's content");
+  command.AddFlag("--mask-text", options.mask_text,
+                  "leave out what never changes over the video: text that a recorder burnt in");
   command.Add("--fps", options.fps, "frames a second, if the input does not say").Within(0.01, 10000.0);
   command.Add("--start", options.start, "first frame").NotNegative();
   command.Add("--end", options.end, "first frame that is not read").NotNegative();
   command.Add("--stride", options.stride, "every how many frames one is read").Positive();
+  command.AddFlag("--flip-z", options.flip_z,
+                  "take the true poses of EndoSLAM's UnityCam for mirrored along z, not y");
   command.AddFlag("--bgr", options.swap_red_and_blue,
                   "swap red and blue: for inputs whose channel order is wrong");
 }
@@ -119,26 +124,15 @@ PixelSize ParsePixelSize(const std::string& text) {
 
 namespace {
 
+// By what one wants to do; within it, in the order in which one does.
 void AddCommands(Command& app) {
-  AddInfoCommand(app);
-  AddSimulateCommand(app);
-  AddConvertCommand(app);
-  AddCalibrateCommand(app);
-  AddConfigCommand(app);
-  AddRunCommand(app);
-  AddFuseCommand(app);
-  AddRegisterCommand(app);
-  AddPredictCommand(app);
-  AddTrainCommand(app);
-  AddAdaptCommand(app);
-  AddEvalCommand(app);
-  AddStudyCommand(app);
-  AddReportCommand(app);
-  AddViewCommand(app);
-  AddBenchCommand(app);
-  AddVocabularyCommand(app);
-  AddCompletionCommand(app);
-  AddManualCommand(app);
+  app.Listed("From a video to a surface",
+             {AddRunCommand, AddViewCommand, AddFuseCommand, AddRegisterCommand, AddReportCommand});
+  app.Listed("Videos and cameras",
+             {AddInfoCommand, AddCalibrateCommand, AddConvertCommand, AddSimulateCommand});
+  app.Listed("How good it is", {AddEvalCommand, AddStudyCommand, AddBenchCommand});
+  app.Listed("The networks", {AddPredictCommand, AddAdaptCommand, AddTrainCommand, AddVocabularyCommand});
+  app.Listed("The program", {AddConfigCommand, AddCompletionCommand, AddManualCommand});
 }
 
 void ParseAndRun(int argc, const char* const* argv) {

@@ -60,6 +60,7 @@ struct ExitRequest {
 
 // Exit codes: 0 good, 2 bad usage or input, 3 output cannot be written, 4 not registered or
 // not adapted, 5 not enough memory, 70 a bug of ours, 130 interrupted (interrupt.h).
+inline constexpr int kBadInput = 2;
 int RunApp(int argc, const char* const* argv);
 
 }  // namespace lumen

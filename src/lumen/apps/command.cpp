@@ -1,9 +1,11 @@
 #include "lumen/apps/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
+#include "lumen/apps/app.h"
 #include "lumen/base/error.h"
 
 namespace lumen {
@@ -134,6 +136,13 @@ Command& Command::AddCommand(const std::string& name, const std::string& help) {
   return *state_->commands.back();
 }
 
+void Command::Listed(const std::string& heading, std::initializer_list<void (*)(Command&)> add) {
+  for (const auto each : add) {
+    each(*this);
+    state_->commands.back()->state_->parser->group(heading);
+  }
+}
+
 void Command::RequireCommand() { state_->parser->require_subcommand(1); }
 
 Option& Command::Add(const std::string& name, std::string& value, const std::string& help) {
@@ -188,18 +197,54 @@ void Command::DoFirst(std::function<void()> work) {
 
 bool Command::Given(const std::string& option) const { return state_->parser->count(option) > 0; }
 
+// What was written where a command, or one of its options, must stand, with what may have been meant; or why
+// the rest of it cannot be understood.
+std::string Command::WhatIsWrong(int argc, const char* const* argv, const std::string& otherwise) const {
+  const auto suggest = [](const std::string& word, const std::vector<std::string>& known) {
+    const auto nearest = NearestName(word, known);
+    return nearest && *nearest != word ? StrCat(" (did you mean \"", *nearest, "\"?)") : std::string();
+  };
+  const Command* command = this;
+  std::string called = state_->parser->get_name();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (StartsWith(word, "-")) {
+      std::vector<std::string> names;
+      for (const Command* each : {this, command})
+        for (const auto& option : each->state_->options)
+          names.insert(names.end(), option->state_->facts.names.begin(), option->state_->facts.names.end());
+      const std::string name = word.substr(0, word.find('='));
+      const bool known = std::find(names.begin(), names.end(), name) != names.end();
+      const bool option = StartsWith(word, "--") && word.size() > 2;
+      if (!known && option) return StrCat(called, " has no option ", name, suggest(name, names));
+    } else if (!command->state_->commands.empty()) {
+      std::vector<std::string> names;
+      const Command* meant = nullptr;
+      for (const auto& each : command->state_->commands) {
+        names.push_back(each->state_->parser->get_name());
+        if (names.back() == word) meant = each.get();
+      }
+      if (meant == nullptr)
+        return StrCat(called, " has no command \"", Printable(word), "\"", suggest(word, names));
+      command = meant;
+      called += " " + word;
+    }
+  }
+  return otherwise;
+}
+
 void Command::ParseAndRun(int argc, const char* const* argv) {
+  if (argc == 1) {
+    std::cout << state_->parser->help();
+    throw ExitRequest{kBadInput};
+  }
   try {
     state_->parser->parse(argc, argv);  // does the work, too
   } catch (const CLI::Success& answer) {
     state_->parser->exit(answer);  // --help, --version and their like are no errors
   } catch (const CLI::ParseError& error) {
-    std::vector<std::string> names;
-    for (const auto& command : state_->commands) names.push_back(command->state_->parser->get_name());
-    const auto nearest = argc > 1 ? NearestName(argv[1], names) : std::nullopt;
-    const bool misspelt = nearest && *nearest != argv[1];
-    throw InputError(StrCat(error.what(), misspelt ? StrCat(" (did you mean \"", *nearest, "\"?)") : "",
-                            "; see ", state_->parser->get_name(), " --help"));
+    throw InputError(
+        StrCat(WhatIsWrong(argc, argv, error.what()), "; see ", state_->parser->get_name(), " --help"));
   }
 }
 

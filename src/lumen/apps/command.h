@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ class Command {
   // A command below this one; it lives as long as this one does.
   Command& AddCommand(const std::string& name, const std::string& help);
   void RequireCommand();  // exactly one of those below
+  // Commands that are listed under a heading; each of `add` adds one.
+  void Listed(const std::string& heading, std::initializer_list<void (*)(Command&)> add);
 
   // "--name", "--name,-n", or "NAME" for an argument that is known by its place. The variable must live
   // until the work is done; several values go into a vector, which may also be given bit by bit.
@@ -88,6 +91,7 @@ class Command {
   CommandFacts Facts() const;
 
  private:
+  std::string WhatIsWrong(int argc, const char* const* argv, const std::string& otherwise) const;
   struct State;
   explicit Command(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

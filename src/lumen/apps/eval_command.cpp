@@ -108,6 +108,8 @@ void AddEvalCommand(Command& app) {
   command.Add("--pictures", options->pictures, "folder for the figures, as SVG");
   command.Add("--report", options->page, "write a page (HTML) with grades and figures there");
   command.AddFlag("--all-frames", options->grading.all_frames, "grade every placed frame too");
+  command.AddFlag("--one-scale", options->grading.one_scale,
+                  "also as SimCol3D does: paths chained from their steps and depth, each at one scale");
   command.Add("--delta", options->grading.step_poses, "step of the RPE in graded poses")
       .Within(1, 100000)
       .ShowDefault();

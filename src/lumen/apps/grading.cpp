@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "lumen/apps/one_scale_grading.h"
 #include "lumen/apps/surface_grading.h"
 #include "lumen/base/error.h"
 #include "lumen/base/parallel.h"
@@ -277,13 +278,15 @@ Truth LoadTruth(const fs::path& path, double fps) {
   } else {
     std::shared_ptr<const FrameSource> source = OpenInput(path, {});
     const SourceInfo& info = source->Info();
-    if (!info.truth || info.truth->empty()) throw InputError(path, "has no true poses to grade by");
+    const bool poses = info.truth && !info.truth->empty();
+    if (!poses && !source->LoadDepth(0)) throw InputError(path, "has no true poses to grade by");
     truth.name = info.name;
     truth.units = info.units;
     truth.fps = info.fps;
-    truth.trajectory = *info.truth;
+    if (poses) truth.trajectory = *info.truth;
     truth.frames = std::max(info.frame_count, static_cast<int64_t>(truth.trajectory.size()));
     truth.source = std::move(source);
+    truth.model = truth.source->Info().model;
     if (fs::is_regular_file(path / "model.ply")) truth.model = path / "model.ply";
     if (fs::is_regular_file(path / kSparseDepthFile)) truth.sparse = LoadSparseDepth(path / kSparseDepthFile);
   }
@@ -349,8 +352,12 @@ SamplerChoice MakeTruthSampler(const Estimate& estimate, const Truth& truth, Ima
   return {TruthSampler(map.Width(), map.Height(), true_map.Width(), true_map.Height()), ""};
 }
 
-Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const GradingOptions& options) {
+Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const GradingOptions& given) {
   Grading grading;
+  GradingOptions options = given;
+  const GradingProtocol protocol = truth.source ? truth.source->Info().protocol : GradingProtocol::kOurs;
+  options.only_frames |= protocol == GradingProtocol::kAllFrames;
+  options.one_scale |= protocol == GradingProtocol::kOneScale;
   grading.notes = estimate.notes;
   const bool frames = options.only_frames && !estimate.frames.empty();
   grading.grades = GradeSelection(estimate, truth, frames ? estimate.frames : estimate.keyframes, options,
@@ -358,6 +365,7 @@ Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const Gradin
   AddCounts(estimate, truth, grading.grades);
   AddLoopGrades(estimate, truth, options.max_time_gap, grading.grades);
   AddSurfaceGrades(estimate, truth, grading.keyframes, options.threads, grading.grades);
+  if (options.one_scale) AddOneScaleGrades(estimate, truth, options, grading.grades);
   if (options.all_frames && !estimate.frames.empty()) {
     std::vector<DepthMapGrade> maps;
     grading.frames.emplace();

@@ -58,6 +58,7 @@ struct GradingOptions {
   int step_poses = 7;
   double step_frames = 0;    // video frames, instead of poses; 0: not given
   bool all_frames = false;   // every placed frame besides
+  bool one_scale = false;    // the errors at one scale a sequence besides (eval/one_scale_error.h)
   bool only_frames = false;  // every placed frame instead of the keyframes, where a system tells them apart
   int threads = 1;
 };

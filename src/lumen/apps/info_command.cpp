@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "lumen/apps/app.h"
+#include "lumen/apps/input_info.h"
 #include "lumen/apps/model_path.h"
 #include "lumen/base/file.h"
 #include "lumen/base/parallel.h"
@@ -89,10 +90,23 @@ void RunInfo(const std::string& given_model) {
 }  // namespace
 
 void AddInfoCommand(Command& app) {
-  Command& command = app.AddCommand("info", "what this build and this machine can do");
-  auto model = std::make_shared<std::string>();
-  command.Add("--model", *model, "weights to look at");
-  command.Do([model] { RunInfo(*model); });
+  Command& command = app.AddCommand("info", "what an input is, or what this build and this machine can do");
+  struct Options {
+    std::string model;
+    std::filesystem::path input;
+    InputOptions selection;
+  };
+  auto options = std::make_shared<Options>();
+  command.Add("INPUT", options->input,
+              "what `lumen run` takes, or a data set's folder; without one: this machine");
+  command.Add("--model", options->model, "weights to look at");
+  AddInputOptions(command, options->selection);
+  command.Do([options] {
+    if (options->input.empty())
+      RunInfo(options->model);
+    else
+      DescribeInput(options->input, options->selection, std::cout);
+  });
 }
 
 }  // namespace lumen

@@ -109,7 +109,7 @@ constexpr const char* kDescription = R"(.SH DESCRIPTION
 Lumen takes the video of an endoscope and gives the camera's path, dense depth, a fused surface and its registration to the CT.
 It follows the paper SAGE (SLAM with Appearance and Geometry Prior for Endoscopy, ICRA 2022) and needs no GPU.
 .PP
-Inputs are sequence folders, folders of images, videos, cameras (/dev/video0) and SAGE's HDF5 files.
+Inputs are sequence folders, folders of images, videos, cameras (/dev/video0), DICOM recordings, SAGE's HDF5 files and data sets (C3VD, SimCol3D, EndoSLAM, SCARED, Hamlyn, EndoMapper, StereoMIS; lumen info DIR lists their sequences).
 A camera is calibrated once with `lumen calibrate`, or guessed from its field of view with `--fov`.
 Results go to standard output, everything else to standard error.
 .PP

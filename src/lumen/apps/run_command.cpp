@@ -31,7 +31,7 @@ void AddFineDepth(const RunOptions& options) {
 void Run(RunOptions options, const ConfigChoice& choice, bool surface, const ViewChoice& view) {
   options.config = ResolveConfig(choice);
   // A camera does not wait: what comes too late is dropped there or here, and here it is counted.
-  options.realtime |= StartsWith(options.input.string(), "/dev/video");
+  options.realtime |= IsCamera(options.input);
   const std::atomic<bool>& stop_requested = CatchInterrupts();
   std::unique_ptr<RunWatch> watch;
   if (view.wanted) {

@@ -8,6 +8,8 @@
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
+#include "lumen/io/dataset.h"
+#include "lumen/io/sequence_folder.h"
 
 namespace lumen {
 
@@ -62,6 +64,20 @@ void RunAblation(const StudyRunOptions& options) {
   RequireAllCells(study);
 }
 
+// The sequence that lies there, or all of a data set's that lie below.
+std::vector<NamedSequence> SequencesIn(const fs::path& folder) {
+  const fs::path whole = fs::absolute(folder / "").lexically_normal().parent_path();
+  if (!fs::exists(whole)) throw InputError(folder, "no such file or folder");
+  std::vector<NamedSequence> sequences;
+  if (!IsSequenceFolder(whole)) {
+    for (const DatasetSequence& sequence : FindDatasetSequences(whole))
+      sequences.push_back(
+          {sequence.path == whole ? whole.filename().string() : sequence.name, sequence.path});
+  }
+  if (sequences.empty()) sequences.push_back({whole.filename().string(), whole});
+  return sequences;
+}
+
 std::string JoinWords(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
@@ -100,11 +116,11 @@ std::vector<NamedSequence> ResolveSequences(const StudyRunOptions& options) {
   std::vector<NamedSequence> sequences;
   std::set<std::string> names;
   for (const fs::path& folder : folders) {
-    const fs::path whole = fs::absolute(folder / "").lexically_normal().parent_path();
-    if (!fs::exists(whole)) throw InputError(folder, "no such file or folder");
-    if (!names.insert(whole.filename().string()).second)
-      throw InputError(folder, "another sequence has the same name");
-    sequences.push_back({whole.filename().string(), whole});
+    for (const NamedSequence& sequence : SequencesIn(folder)) {
+      if (!names.insert(sequence.name).second)
+        throw InputError(sequence.folder, "another sequence has the same name");
+      sequences.push_back(sequence);
+    }
   }
   return sequences;
 }
@@ -131,7 +147,8 @@ void RequireAllCells(const Study& study) {
 void AddStudySuiteCommand(Command& study) {
   Command& command = study.AddCommand("suite", "run and grade the benchmark suite, or sequences of yours");
   auto options = std::make_shared<StudyRunOptions>();
-  command.Add("SEQUENCE", options->sequences, "sequences with truth, instead of the suite");
+  command.Add("SEQUENCE", options->sequences,
+              "sequences with truth, or folders of a data set's, instead of the suite");
   AddStudyRunOptions(command, *options);
   command.Do([options] { RunSuite(*options); });
 }

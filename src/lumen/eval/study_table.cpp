@@ -130,20 +130,32 @@ Rows PRows(const Study& study) {
   return rows;
 }
 
-Rows SequenceRows(const Study& study) {
-  Rows rows = {HeadRow(study, {"sequence", "variant"})};
+Rows SequenceRows(const Study& study, const std::vector<std::string>& columns = StudyColumns()) {
+  Rows rows = {HeadRow(study, {"sequence", "variant"}, columns)};
   for (const std::string& sequence : study.sequences) {
     for (const std::string& variant : study.variants) {
       const StudyEntry* entry = FindEntry(study, variant, sequence);
       if (entry == nullptr) continue;
       rows.push_back({sequence, variant});
-      for (const std::string& key : StudyColumns()) {
+      for (const std::string& key : columns) {
         const auto value = entry->failure.empty() ? entry->grades.Get(key) : std::nullopt;
         rows.back().push_back(value ? Fixed(*value, Metric(key).decimals + 1) : "–");
       }
     }
   }
   return rows;
+}
+
+// What only some sequences have: those graded at one scale, too.
+const std::vector<std::string>& OneScaleColumns() {
+  static const std::vector<std::string> columns = {
+      "chained_ate", "chained_rte", "chained_rot_deg", "depth_l1", "depth_relative_percent", "depth_rmse"};
+  return columns;
+}
+bool HasOneScale(const Study& study) {
+  return std::any_of(study.entries.begin(), study.entries.end(), [](const StudyEntry& entry) {
+    return entry.grades.Get("chained_ate").has_value() || entry.grades.Get("depth_l1").has_value();
+  });
 }
 
 std::vector<std::string> Remarks(const Study& study) {
@@ -290,6 +302,8 @@ std::string FormatMarkdown(const Study& study) {
   if (HasTests(study)) text += StrCat(TestNote(study), "\n\n## p-values\n", MarkdownTable(PRows(study)));
   text += StrCat("## Medians\n", MarkdownTable(MedianRows(study)), "## Sequences\n",
                  MarkdownTable(SequenceRows(study)));
+  if (HasOneScale(study))
+    text += StrCat("## At one scale a sequence\n", MarkdownTable(SequenceRows(study, OneScaleColumns())));
   const std::vector<std::string> remarks = Remarks(study);
   if (!remarks.empty()) text += "## Remarks\n";
   for (const std::string& remark : remarks) text += "- " + remark + "\n";
@@ -359,6 +373,10 @@ std::string FormatHtml(const Study& study, const std::vector<CaptionedFigure>& f
   page.Table(MedianRows(study));
   page.Heading("Sequences");
   page.Table(SequenceRows(study));
+  if (HasOneScale(study)) {
+    page.Heading("At one scale a sequence");
+    page.Table(SequenceRows(study, OneScaleColumns()));
+  }
   for (const CaptionedFigure& figure : figures) page.Figure(figure.svg, figure.caption);
   const std::vector<std::string> remarks = Remarks(study);
   if (!remarks.empty()) {

@@ -7,9 +7,12 @@
 #include "lumen/base/text.h"
 #include "lumen/io/calibration.h"
 #include "lumen/io/camera_source.h"
+#include "lumen/io/dataset.h"
+#include "lumen/io/dicom_video.h"
 #include "lumen/io/image_file.h"
 #include "lumen/io/image_folder.h"
 #include "lumen/io/opencv_codec.h"
+#include "lumen/io/recording.h"
 #include "lumen/io/sage_hdf5.h"
 #include "lumen/io/sequence_folder.h"
 
@@ -19,19 +22,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::unique_ptr<FrameSource> OpenByKind(const fs::path& input) {
-  if (StartsWith(input.string(), "/dev/video")) return MakeCameraSource(input, OpenCamera(input));
+std::unique_ptr<FrameSource> OpenByKind(const fs::path& input, const InputOptions& options) {
+  if (IsCamera(input)) return MakeCameraSource(input, OpenCamera(input));
   if (!fs::exists(input)) throw InputError(input, "no such file or folder");
   if (fs::is_directory(input)) {
     if (IsSequenceFolder(input)) return OpenSequenceFolder(input);
+    if (const auto sequence = ChooseDatasetSequence(input, options.sequence)) {
+      LogInfo(sequence->path.string(), ": a sequence of ", sequence->dataset->Name());
+      return sequence->dataset->Open(sequence->path, options);
+    }
     // A sequence folder whose description is missing was broken off while it was written.
     if (fs::is_directory(input / "rgb"))
       throw InputError(input, "has rgb/ but no sequence.toml: an incomplete sequence folder");
     return OpenImageFolder(input);
   }
+  if (!options.sequence.empty()) throw InputError(input, "is one file: there is no --sequence to choose");
   const std::string ending = ToLower(input.extension().string());
   if (ending == ".h5" || ending == ".hdf5") return OpenSageHdf5(input);
-  return OpenVideo(input);
+  return KeepFramesWhole(IsDicomFile(input) ? OpenDicomVideo(input) : OpenVideo(input));
+}
+
+Mask WithoutText(const fs::path& input, InputOptions options) {
+  options.mask_text = false;
+  return FindMaskWithoutText(*OpenInput(input, options), input);
 }
 
 // Applies the user's options to what a source knows and yields.
@@ -60,6 +73,8 @@ class SelectedSource : public FrameSource {
     }
     if (info_.frame_count >= 0) CountFrames();
   }
+
+  void SetMask(Mask mask) { info_.mask = std::move(mask); }
 
   std::optional<RawFrame> Next() override {
     const int64_t wanted = position_ == 0 ? options_.start : position_ + options_.stride - 1;
@@ -108,6 +123,8 @@ class SelectedSource : public FrameSource {
 
 }  // namespace
 
+bool IsCamera(const fs::path& input) { return StartsWith(input.string(), "/dev/video"); }
+
 Camera GuessCamera(double fov_degrees, int width, int height) {
   constexpr double kWidest = 170;
   if (!(fov_degrees > 0 && fov_degrees <= kWidest))
@@ -121,7 +138,9 @@ Camera GuessCamera(double fov_degrees, int width, int height) {
 
 std::unique_ptr<FrameSource> OpenInput(const fs::path& input, const InputOptions& options) {
   LUMEN_CHECK(options.stride >= 1 && options.start >= 0);
-  return std::make_unique<SelectedSource>(OpenByKind(input), options);
+  auto source = std::make_unique<SelectedSource>(OpenByKind(input, options), options);
+  if (options.mask_text) source->SetMask(WithoutText(input, options));
+  return source;
 }
 
 Camera RequireCamera(const FrameSource& source, const fs::path& input) {

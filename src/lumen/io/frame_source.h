@@ -20,6 +20,13 @@ struct RawFrame {
   RgbImage image;
 };
 
+// How a data set's own grading differs from ours (docs/evaluation.md).
+enum class GradingProtocol {
+  kOurs,       // the keyframes, after the similarity that fits best
+  kAllFrames,  // the same of every placed frame: C3VD
+  kOneScale,   // besides, paths chained from their steps and depth, each at one scale a sequence: SimCol3D
+};
+
 struct SourceInfo {
   std::string name;
   int width = 0, height = 0;
@@ -30,6 +37,8 @@ struct SourceInfo {
   std::optional<Camera> camera;
   std::optional<Mask> mask;
   std::optional<Trajectory> truth;  // by time; frames may be missing
+  std::filesystem::path model;      // the true surface, a mesh in the truth's world; empty: there is none
+  GradingProtocol protocol = GradingProtocol::kOurs;
 };
 
 class FrameSource {
@@ -54,19 +63,25 @@ class FrameSource {
 };
 
 struct InputOptions {
+  std::string sequence;               // of a data set's folder that holds several
   std::filesystem::path calibration;  // sequence.toml, OpenCV YAML, COLMAP cameras.txt
   std::optional<Camera> camera;       // known otherwise: instead of a calibration
   double fov_degrees = 0;             // horizontal field of view, instead of a calibration; 0 = not given
   std::filesystem::path mask;
-  double fps = 0;  // overrides the input's own; 0 = not given
+  bool mask_text = false;  // what never changes over the video is left out of the mask
+  double fps = 0;          // overrides the input's own; 0 = not given
   int64_t start = 0;
   int64_t end = -1;  // first frame not read; -1 = to the end
   int64_t stride = 1;
+  bool flip_z = false;             // true poses of EndoSLAM's UnityCam: mirrored along z instead of y
   bool swap_red_and_blue = false;  // for files whose channel order is not what it should be
 };
 
-// A sequence folder, a folder of images, a SAGE HDF5 file, a video file, or a camera (/dev/video0).
-// Throws InputError with what is wrong. A source without any calibration is fine here; see RequireCamera.
+bool IsCamera(const std::filesystem::path& input);  // by its name
+
+// A sequence folder, a sequence of a data set (dataset.h), a folder of images, a SAGE HDF5 file, a video
+// file, or a camera (/dev/video0). Throws InputError with what is wrong. A source without any calibration is
+// fine here; see RequireCamera.
 std::unique_ptr<FrameSource> OpenInput(const std::filesystem::path& input, const InputOptions& options);
 
 // A guess from the horizontal field of view: a pinhole up to 100°, an equidistant fisheye up to 170°, which

@@ -4,6 +4,7 @@
 
 #include "lumen/base/log.h"
 #include "lumen/image/mask.h"
+#include "lumen/io/recording.h"
 
 namespace lumen {
 
@@ -39,6 +40,7 @@ InputStream::InputStream(std::unique_ptr<FrameSource> source, const std::filesys
     : source_(std::move(source)) {
   const Camera camera = RequireCamera(*source_, input);
   const Mask mask = FindMask(*source_, peeked_);
+  RequireOnePicture(peeked_, input);
   std::reverse(peeked_.begin(), peeked_.end());
   rectifier_ = std::make_unique<Rectifier>(camera, mask, options);
   fine_ = std::make_shared<FineView>(camera, rectifier_->TargetCamera(), options.max_half_angle_degrees);

@@ -36,6 +36,9 @@ bool HaveOpenCv() { return Module() != nullptr; }
 RgbImage DecodeWithOpenCv(const std::string& bytes, const std::string& name) {
   return RequireModule(name).Decode(bytes, name);
 }
+NumberImage DecodeNumbersWithOpenCv(const std::string& bytes, const std::string& name) {
+  return RequireModule(name).DecodeNumbers(bytes, name);
+}
 std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) {
   return RequireModule("JPEG").EncodeJpeg(rgb, quality);
 }

@@ -11,11 +11,13 @@
 #include "lumen/io/board_calibration.h"
 #include "lumen/io/camera_source.h"
 #include "lumen/io/frame_source.h"
+#include "lumen/io/number_image.h"
 
 namespace lumen {
 
 bool HaveOpenCv();  // the module can be loaded
 RgbImage DecodeWithOpenCv(const std::string& bytes, const std::string& name);
+NumberImage DecodeNumbersWithOpenCv(const std::string& bytes, const std::string& name);
 std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality);
 // A calibration as OpenCV's FileStorage or ROS writes it.
 Camera LoadOpenCvCalibration(const std::filesystem::path& path);
@@ -27,6 +29,7 @@ class OpenCvModule {
  public:
   virtual ~OpenCvModule() = default;
   virtual RgbImage Decode(const std::string& bytes, const std::string& name) const = 0;
+  virtual NumberImage DecodeNumbers(const std::string& bytes, const std::string& name) const = 0;
   virtual std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) const = 0;
   virtual Camera LoadCalibration(const std::filesystem::path& path) const = 0;
   virtual std::unique_ptr<FrameSource> OpenVideo(const std::filesystem::path& path) const = 0;

@@ -10,6 +10,7 @@
 
 #include "lumen/base/limits.h"
 #include "lumen/base/text.h"
+#include "lumen/geometry/rational_lens.h"
 #include "lumen/io/opencv_board.h"
 
 namespace lumen {
@@ -37,6 +38,40 @@ RgbImage Decode(const std::string& bytes, const std::string& name) {
   }
   if (bgr.empty()) throw InputError(name, "cannot be decoded as an image");
   return FromBgr(bgr);
+}
+
+int BitsOf(const cv::Mat& stored) {
+  switch (stored.depth()) {
+    case CV_8U:
+      return 8;
+    case CV_16U:
+      return 16;
+    case CV_32F:
+      return 32;
+    default:
+      return 0;
+  }
+}
+
+NumberImage DecodeStored(const std::string& bytes, const std::string& name) {
+  SilenceOpenCv();
+  const cv::Mat raw(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
+  cv::Mat stored;
+  try {
+    stored = cv::imdecode(raw, cv::IMREAD_UNCHANGED);
+    if (stored.channels() == 3) cv::cvtColor(stored, stored, cv::COLOR_BGR2RGB);
+    if (stored.channels() == 4) cv::cvtColor(stored, stored, cv::COLOR_BGRA2RGBA);
+  } catch (const cv::Exception&) {
+    // handled below: an empty result
+  }
+  if (stored.empty() || stored.channels() > 4) throw InputError(name, "cannot be decoded as an image");
+  NumberImage image{stored.cols, stored.rows, stored.channels(), BitsOf(stored), {}};
+  if (image.bits == 0) throw InputError(name, "stores other numbers than 8 or 16 bits or 32 floating ones");
+  cv::Mat numbers;
+  stored.convertTo(numbers, CV_32F);
+  const auto* first = numbers.ptr<float>();
+  image.values.assign(first, first + numbers.total() * static_cast<size_t>(numbers.channels()));
+  return image;
 }
 
 std::string EncodeAsJpeg(ImageView<const uint8_t> rgb, int quality) {
@@ -76,7 +111,7 @@ bool IsFisheye(const cv::FileStorage& file) {
   return false;
 }
 
-Camera::Model MakeModel(const PinholeCamera& pinhole, const cv::Mat& d, bool fisheye,
+Camera::Model MakeModel(const PinholeCamera& pinhole, const cv::Mat& d, bool fisheye, int width, int height,
                         const std::filesystem::path& path) {
   const auto count = static_cast<int>(d.total());
   const auto at = [&](int i) { return i < count ? d.at<double>(i) : 0.0; };
@@ -85,11 +120,12 @@ Camera::Model MakeModel(const PinholeCamera& pinhole, const cv::Mat& d, bool fis
       throw InputError(path, StrCat("a fisheye model needs 4 distortion coefficients, not ", count));
     return KannalaBrandtCamera{pinhole, {at(0), at(1), at(2), at(3)}};
   }
-  for (int i = 5; i < count; ++i) {
-    if (at(i) != 0) throw InputError(path, "distortion with more than 5 coefficients is not supported");
-  }
   if (count == 0 || cv::norm(d) == 0) return pinhole;
-  return RadTanCamera{pinhole, {at(0), at(1), at(2), at(3), at(4)}};
+  std::vector<double> coefficients;
+  for (int i = 0; i < count; ++i) coefficients.push_back(at(i));
+  const auto lens = RadTanFromCoefficients(pinhole, coefficients, width, height);
+  if (!lens) throw InputError(path, "distorts in a way that five coefficients cannot say");
+  return *lens;
 }
 
 Camera LoadStoredCalibration(const std::filesystem::path& path) {
@@ -111,7 +147,7 @@ Camera LoadStoredCalibration(const std::filesystem::path& path) {
   if (!(pinhole.fx > 0) || !(pinhole.fy > 0))
     throw InputError(path, "has a focal length that is not positive");
   if (!cv::checkRange(k) || !cv::checkRange(d)) throw InputError(path, "holds numbers that are not finite");
-  return {MakeModel(pinhole, d, IsFisheye(file), path), width, height};
+  return {MakeModel(pinhole, d, IsFisheye(file), width, height, path), width, height};
 }
 
 void TryOpen(cv::VideoCapture& capture, const std::filesystem::path& path, int reader) {
@@ -180,7 +216,7 @@ class VideoSource : public FrameSource {
     if (bgr.cols != info_.width || bgr.rows != info_.height)
       throw InputError(path_, StrCat("frame ", index, " is ", bgr.cols, "x", bgr.rows, ", not ", info_.width,
                                      "x", info_.height));
-    return RawFrame{index, static_cast<double>(index) / info_.fps, FromBgr(bgr)};
+    return RawFrame{index, TimeOf(index), FromBgr(bgr)};
   }
 
   bool Skip() override {
@@ -190,15 +226,36 @@ class VideoSource : public FrameSource {
   }
 
  private:
+  // By the rate, unless the file stamps its frames otherwise: recorders drop frames, phones change their
+  // rate.
+  double TimeOf(int64_t index) {
+    const double steady = static_cast<double>(index) / info_.fps;
+    const double stamped = capture_.get(cv::CAP_PROP_POS_MSEC) / 1000;
+    const bool stamps = stamped > stamped_;  // a stream without any says 0 for ever
+    if (index == 0) first_stamp_ = stamped;
+    stamped_ = std::max(stamped_, stamped);
+    const double since = stamped - first_stamp_;
+    constexpr double kUnsteady = 0.75;  // of a frame
+    const bool unsteady = stamps && std::abs(since - steady) > kUnsteady / info_.fps;
+    constexpr double kLeastStep = 0.05;  // of a frame: where one way of counting follows on the other
+    time_ = std::max(unsteady ? since : steady, time_ + kLeastStep / info_.fps);
+    return time_;
+  }
+
   std::filesystem::path path_;
   cv::VideoCapture capture_;
   int64_t next_ = 0;
+  double first_stamp_ = 0, stamped_ = -1;
+  double time_ = -1;
 };
 
 class Module : public OpenCvModule {
  public:
   RgbImage Decode(const std::string& bytes, const std::string& name) const override {
     return lumen::Decode(bytes, name);
+  }
+  NumberImage DecodeNumbers(const std::string& bytes, const std::string& name) const override {
+    return DecodeStored(bytes, name);
   }
   std::string EncodeJpeg(ImageView<const uint8_t> rgb, int quality) const override {
     return EncodeAsJpeg(rgb, quality);

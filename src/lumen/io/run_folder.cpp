@@ -222,6 +222,9 @@ Json InputOptionsToJson(const InputOptions& options) {
   if (!options.calibration.empty())
     json["calibration"] = std::filesystem::absolute(options.calibration).string();
   if (!options.mask.empty()) json["mask"] = std::filesystem::absolute(options.mask).string();
+  if (!options.sequence.empty()) json["sequence"] = options.sequence;
+  if (options.flip_z) json["flip_z"] = true;
+  if (options.mask_text) json["mask_text"] = true;
   if (options.fov_degrees != plain.fov_degrees) json["fov"] = options.fov_degrees;
   if (options.fps != plain.fps) json["fps"] = options.fps;
   if (options.start != plain.start) json["start"] = options.start;
@@ -240,6 +243,9 @@ InputOptions InputOptionsOf(const Json& summary) {
     return value != nullptr && (value->*kind)() ? value : nullptr;
   };
   if (const Json* value = find("calibration", &Json::IsString)) options.calibration = value->AsString();
+  if (const Json* value = find("sequence", &Json::IsString)) options.sequence = value->AsString();
+  if (const Json* value = find("mask_text", &Json::IsBool)) options.mask_text = value->AsBool();
+  if (const Json* value = find("flip_z", &Json::IsBool)) options.flip_z = value->AsBool();
   if (const Json* value = find("mask", &Json::IsString)) options.mask = value->AsString();
   if (const Json* value = find("fov", &Json::IsNumber)) options.fov_degrees = value->AsDouble();
   if (const Json* value = find("fps", &Json::IsNumber)) options.fps = value->AsDouble();
