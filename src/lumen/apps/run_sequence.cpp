@@ -52,7 +52,7 @@ class Arrivals {
   }
 
  private:
-  const Stopwatch clock_;
+  const Stopwatch clock_{};
   std::mutex mutex_;
   std::deque<std::pair<int64_t, double>> waiting_;
 };
