@@ -95,9 +95,7 @@ std::optional<Trajectory> LoadColmapPoses(const fs::path& folder, double fps) {
                          StrCat("image \"", Printable(view.name), "\" is not called out1.png, out2.png, …"));
       poses[*number - 1] = view.world_from_camera;
     }
-    Trajectory truth;
-    for (const auto& [frame, pose] : poses) truth.push_back({static_cast<double>(frame) / fps, pose});
-    return truth;
+    return AtFrames(poses, fps);
   }
   if (fs::exists(colmap / (id + ".zip")))
     LogInfo((colmap / (id + ".zip")).string(), ": unpack it there to have its poses");

@@ -164,6 +164,13 @@ std::optional<DepthImage> DatasetFrames::LoadDepth(int64_t index) const {
   return depth;
 }
 
+Trajectory AtFrames(const std::map<int64_t, Rigid3>& world_from_camera, double fps) {
+  Trajectory trajectory;
+  for (const auto& [frame, pose] : world_from_camera)
+    trajectory.push_back({static_cast<double>(frame) / fps, pose});
+  return trajectory;
+}
+
 UpperHalf::UpperHalf(std::unique_ptr<FrameSource> stacked, const fs::path& path)
     : DescribedSource(std::move(stacked)) {
   if (info_.height % 2 != 0 || info_.height < info_.width)
@@ -182,8 +189,6 @@ std::optional<RawFrame> UpperHalf::Next() {
 }
 
 void SetVideoTruth(SourceInfo& info, const std::vector<Rigid3>& world_from_camera, const fs::path& path) {
-  // Containers count their frames loosely.
-  constexpr int64_t kMiscounted = 2;
   const auto poses = static_cast<int64_t>(world_from_camera.size());
   if (info.frame_count >= 0 && std::abs(poses - info.frame_count) > kMiscounted)
     throw InputError(path,

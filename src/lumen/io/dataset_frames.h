@@ -91,6 +91,11 @@ class UpperHalf : public DescribedSource {
   std::filesystem::path FrameFile(int64_t) const override { return {}; }
 };
 
+// Poses by frame number, at the frames' times.
+Trajectory AtFrames(const std::map<int64_t, Rigid3>& world_from_camera, double fps);
+
+inline constexpr int64_t kMiscounted = 2;  // frames: containers count theirs loosely
+
 // One pose a frame of a video, in their order; of its frames a container may miscount two.
 void SetVideoTruth(SourceInfo& info, const std::vector<Rigid3>& world_from_camera,
                    const std::filesystem::path& path);

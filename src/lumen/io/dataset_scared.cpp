@@ -145,13 +145,6 @@ class ScenePoints {
   bool complete_ = false;   // to its end
 };
 
-// Poses of frames that have one; frames are numbered as the files are.
-Trajectory PosesAtTimes(const std::map<int64_t, Rigid3>& poses, double fps) {
-  Trajectory truth;
-  for (const auto& [frame, pose] : poses) truth.push_back({static_cast<double>(frame) / fps, pose});
-  return truth;
-}
-
 void WarnOfKnownFaults(const fs::path& keyframe) {
   const std::string set = keyframe.parent_path().filename().string();
   if (set == "dataset_4" || set == "dataset_5")
@@ -184,12 +177,11 @@ class ScaredSet : public Dataset {
 
  private:
   static void CheckAndSetTruth(const FrameData& frames, SourceInfo& info, const fs::path& data) {
-    constexpr int64_t kMiscounted = 2;
     const int64_t last = frames.world_from_camera.rbegin()->first;
     if (info.frame_count >= 0 && last >= info.frame_count + kMiscounted)
       throw InputError(
           data, StrCat("has a pose of frame ", last, ", but the video has ", info.frame_count, " frames"));
-    info.truth = PosesAtTimes(frames.world_from_camera, info.fps);
+    info.truth = AtFrames(frames.world_from_camera, info.fps);
   }
 };
 

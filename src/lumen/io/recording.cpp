@@ -5,29 +5,24 @@
 #include "lumen/base/text.h"
 #include "lumen/image/interlace.h"
 #include "lumen/image/overlay.h"
+#include "lumen/io/dataset_frames.h"
 #include "lumen/io/input_stream.h"
 
 namespace lumen {
 
 namespace {
 
-class WholeFrames : public FrameSource {
+class WholeFrames : public DescribedSource {
  public:
-  explicit WholeFrames(std::unique_ptr<FrameSource> video) : video_(std::move(video)) {
-    info_ = video_->Info();
-  }
+  explicit WholeFrames(std::unique_ptr<FrameSource> video) : DescribedSource(std::move(video)) {}
 
   std::optional<RawFrame> Next() override {
-    std::optional<RawFrame> frame = video_->Next();
+    std::optional<RawFrame> frame = DescribedSource::Next();
     if (!frame) return std::nullopt;
     if (!woven_ && looked_at_ < kLookAt) LookAt(frame->image);
     if (woven_) KeepOneField(frame->image);
     return frame;
   }
-  bool Skip() override { return video_->Skip(); }
-  void Stop() override { video_->Stop(); }
-  std::optional<DepthImage> LoadDepth(int64_t index) const override { return video_->LoadDepth(index); }
-  std::vector<SparsePoint> LoadPoints(int64_t index) const override { return video_->LoadPoints(index); }
 
  private:
   static constexpr int kLookAt = 600;  // frames, after which nobody looks any more
@@ -40,7 +35,6 @@ class WholeFrames : public FrameSource {
     if (woven_) LogInfo(info_.name, ": interlaced; one field of every frame is kept");
   }
 
-  std::unique_ptr<FrameSource> video_;
   int looked_at_ = 0, with_teeth_ = 0;
   bool woven_ = false;
 };
