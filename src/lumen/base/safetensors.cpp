@@ -42,7 +42,9 @@ class SafetensorsParser {
     std::memcpy(&header_size, bytes_.data(), 8);
     if (header_size > kMaxHeader || header_size > bytes_.size() - 8)
       Fail("is not a safetensors file, or is cut short");
-    const Json header = Json::Parse(std::string_view(bytes_).substr(8, header_size), name_);
+    const std::string_view text = std::string_view(bytes_).substr(8, header_size);
+    if (ToValidUtf8(text) != text) Fail("the header is not UTF-8");
+    const Json header = Json::Parse(text, name_);
     if (!header.IsObject()) Fail("the header is not an object");
     data_begin_ = 8 + header_size;
     for (const auto& [key, entry] : header.AsObject()) {

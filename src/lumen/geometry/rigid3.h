@@ -6,6 +6,12 @@
 
 namespace lumen {
 
+// Whether poses there can be turned and inverted: finite numbers near the largest cannot.
+inline bool IsPlace(const Eigen::Vector3d& place) {
+  constexpr double kFarthest = 1e300;
+  return place.cwiseAbs().maxCoeff() <= kFarthest && place.allFinite();
+}
+
 class Rigid3 {
  public:
   using Tangent = Vector6d;

@@ -46,7 +46,7 @@ struct ModelFiles {
 Rigid3 MakePose(const fs::path& path, const std::string& where, const double* q, const double* t) {
   const Eigen::Quaterniond rotation(q[0], q[1], q[2], q[3]);
   const Eigen::Vector3d translation(t[0], t[1], t[2]);
-  if (!(std::abs(rotation.norm() - 1) < 1e-3) || !translation.allFinite())
+  if (!(std::abs(rotation.norm() - 1) < 1e-3) || !IsPlace(translation))
     throw InputError(path, StrCat(where, ": is not a rotation and a place"));
   return {rotation.normalized(), translation};
 }

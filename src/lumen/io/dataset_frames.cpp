@@ -118,7 +118,7 @@ Rigid3 RigidFromRows(const double* rows, const fs::path& path, const std::string
     for (int x = 0; x < 3; ++x) rotation(y, x) = rows[4 * y + x];
     translation[y] = rows[4 * y + 3];
   }
-  const bool rigid = rotation.allFinite() && translation.allFinite() &&
+  const bool rigid = rotation.allFinite() && IsPlace(translation) &&
                      (rotation * rotation.transpose() - Eigen::Matrix3d::Identity()).norm() < 1e-2 &&
                      rotation.determinant() > 0;
   if (!rigid) throw InputError(path, what + " is not a rigid transform");

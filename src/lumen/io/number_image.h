@@ -1,4 +1,4 @@
-// Pictures whose pixels are numbers, as they are stored: depth maps in PNG, TIFF or OpenEXR.
+// Pictures whose pixels are numbers, as they are stored: depth maps in PNG or TIFF.
 #pragma once
 
 #include <filesystem>

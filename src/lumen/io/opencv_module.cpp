@@ -263,7 +263,9 @@ class Module : public OpenCvModule {
   Camera LoadCalibration(const std::filesystem::path& path) const override {
     try {
       return LoadStoredCalibration(path);
-    } catch (const cv::Exception&) {
+    } catch (const InputError&) {
+      throw;
+    } catch (const std::exception&) {  // OpenCV's, and what its parser lets through of the standard library's
       throw InputError(path, "holds something else where a calibration's numbers must stand");
     }
   }

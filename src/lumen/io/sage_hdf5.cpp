@@ -102,7 +102,7 @@ class SageSource : public FrameSource {
       rotation << m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10];
       const Eigen::Vector3d translation(m[3], m[7], m[11]);
       if (!((rotation * rotation.transpose() - Eigen::Matrix3d::Identity()).norm() < 1e-2) ||
-          !translation.allFinite()) {
+          !IsPlace(translation)) {
         throw InputError(path_, StrCat("\"extrinsics\" of frame ", i, " is not a rigid transform"));
       }
       truth.push_back({static_cast<double>(i) / info_.fps, Rigid3(rotation, translation)});

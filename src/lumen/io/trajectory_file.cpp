@@ -53,9 +53,16 @@ Eigen::Quaterniond ParseUnitQuaternion(const std::filesystem::path& path, const 
   return q;
 }
 
+Rigid3 MakePose(const std::filesystem::path& path, const Line& line, const auto& rotation,
+                const Eigen::Vector3d& position) {
+  if (!IsPlace(position)) Fail(path, line, "lies beyond all numbers");
+  return Rigid3(rotation, position);
+}
+
 TimedPose ParseTum(const std::filesystem::path& path, const Line& line) {
   const std::vector<double> n = ParseNumbers(path, line, 0, 8);
-  return {n[0], Rigid3(ParseUnitQuaternion(path, line, n[7], n[4], n[5], n[6]), {n[1], n[2], n[3]})};
+  return {n[0],
+          MakePose(path, line, ParseUnitQuaternion(path, line, n[7], n[4], n[5], n[6]), {n[1], n[2], n[3]})};
 }
 
 TimedPose ParseKitti(const std::filesystem::path& path, const Line& line, double time) {
@@ -67,7 +74,7 @@ TimedPose ParseKitti(const std::filesystem::path& path, const Line& line, double
       !(rotation.determinant() > 0)) {
     Fail(path, line, "the matrix is not a rotation");
   }
-  return {time, Rigid3(rotation, {n[3], n[7], n[11]})};
+  return {time, MakePose(path, line, rotation, {n[3], n[7], n[11]})};
 }
 
 // "ID qw qx qy qz tx ty tz CAMERA NAME", each followed by a line of points that may be empty.
@@ -87,8 +94,8 @@ Trajectory ParseColmap(const std::filesystem::path& path, const std::string& tex
     const Line line{number, SplitWords(trimmed)};
     if (line.words.size() < 10) Fail(path, line, "is not an image of a COLMAP model");
     const std::vector<double> n = ParseNumbers(path, line, 1, 7);
-    const Rigid3 camera_from_world(ParseUnitQuaternion(path, line, n[0], n[1], n[2], n[3]),
-                                   {n[4], n[5], n[6]});
+    const Rigid3 camera_from_world =
+        MakePose(path, line, ParseUnitQuaternion(path, line, n[0], n[1], n[2], n[3]), {n[4], n[5], n[6]});
     images.emplace_back(line.words[9], camera_from_world.Inverse());
     points_line = true;
   }
