@@ -24,6 +24,9 @@ if(LUMEN_SANITIZE)
   if(LUMEN_SANITIZE MATCHES undefined AND NOT LUMEN_BUILD_FUZZ)
     target_compile_options(lumen_flags INTERFACE -fno-sanitize=null,alignment,object-size,vptr,pointer-overflow)
   endif()
+  if(LUMEN_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(lumen_flags INTERFACE -Wno-tsan)  # of fences inside Boost, which has others as well
+  endif()
   target_link_options(lumen_flags INTERFACE -fsanitize=${LUMEN_SANITIZE})
 endif()
 

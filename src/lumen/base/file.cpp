@@ -300,7 +300,9 @@ std::vector<fs::path> ListFiles(const fs::path& folder) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (fs::temp_directory_path() / "lumen-XXXXXX").string();
+  std::error_code none;  // TMPDIR may name what is not there
+  const fs::path wanted = fs::temp_directory_path(none);
+  std::string pattern = ((none ? "/tmp" : wanted) / "lumen-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr)
     throw OutputError(pattern, StrCat("cannot make this folder: ", SystemReason()));
   path_ = pattern;

@@ -20,6 +20,18 @@ TEST(File, WrittenContentReadsBack) {
   EXPECT_EQ(ListFiles(folder.Path()).size(), 1U) << "no temporary is left";
 }
 
+TEST(File, ATemporaryFolderIsMadeWhereTheNamedPlaceIsMissing) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", "/nowhere/at/all", 1);
+  const TemporaryFolder folder;
+  if (before == nullptr)
+    ::unsetenv("TMPDIR");
+  else
+    ::setenv("TMPDIR", kept.c_str(), 1);
+  EXPECT_TRUE(std::filesystem::is_directory(folder.Path()));
+}
+
 TEST(File, FailedWriteLeavesTheOldFileAndNoTemporary) {
   const TemporaryFolder folder;
   const auto path = folder.Path() / "x.txt";

@@ -53,7 +53,8 @@ bool Slam::Submit(InputFrame input) {
     const FrameResult result = Process(input);
     if (listener_.on_frame) listener_.on_frame(result, Frames().back());
   });
-  return !Failed();
+  failed_ = static_cast<bool>(failure_);
+  return !failed_;
 }
 
 }  // namespace lumen

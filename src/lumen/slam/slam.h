@@ -9,6 +9,8 @@
 // input. AsyncSlam is the same with threads.
 #pragma once
 
+#include <atomic>
+
 #include "lumen/base/first_failure.h"
 #include "lumen/slam/slam_pipeline.h"
 
@@ -28,7 +30,7 @@ class Slam : public SlamPipeline {
   // The same for who listens instead of asking: what Process throws comes out of Finish.
   bool Submit(InputFrame input) override;
   bool TrySubmit(InputFrame input) override { return Submit(std::move(input)); }
-  bool Failed() const override { return static_cast<bool>(failure_); }
+  bool Failed() const override { return failed_; }  // from any thread
   void Finish() override { failure_.Rethrow(); }
 
   BackEnd& GetBackEnd() { return back_end_; }
@@ -37,6 +39,7 @@ class Slam : public SlamPipeline {
   std::shared_ptr<Priors> priors_;
   int64_t next_index_ = 0;
   FirstFailure failure_;
+  std::atomic<bool> failed_ = false;
 };
 
 }  // namespace lumen
