@@ -202,7 +202,7 @@ TEST(Cli, ConvertFaultsAreOneLineAndLeaveNothing) {
   const std::string convert = StrCat("lumen convert ", in.string(), " ", out.string());
   ExpectFault(StrCat("lumen convert ", (folder.Path() / "no").string(), " ", out.string()), 2,
               "no such file or folder", out);
-  ExpectFault(convert + " --rectify 160x128", 2, "no calibration: give --calibration FILE", out);
+  ExpectFault(convert + " --rectify 160x128", 2, "nothing says what lens it was taken with", out);
   ExpectFault(convert + " --fov 70 --rectify 0x0", 2, "expected WIDTHxHEIGHT", out);
   ExpectFault(convert + " --start 9", 2, "leave no frame", out);
   ExpectFault(convert + " --mask " + (in / "none.png").string(), 2, "no such file", out);

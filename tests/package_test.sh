@@ -52,19 +52,30 @@ bash --norc -c "source '$root/usr/share/bash-completion/completions/lumen' && co
 
 echo "-- built upon"
 mkdir project
-cp "$source_dir/examples/slam.cpp" project/
+cp "$source_dir/examples/video_to_mesh.cpp" project/
 cat >project/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(mine LANGUAGES CXX)
 find_package(Lumen REQUIRED)
-add_executable(mine slam.cpp)
-target_link_libraries(mine PRIVATE Lumen::slam Lumen::io)
+add_executable(mine video_to_mesh.cpp)
+target_link_libraries(mine PRIVATE Lumen::slam Lumen::io Lumen::surface)
 END
 (cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$root/usr" && cmake --build project/build) >project.log 2>&1 ||
   { tail -n 20 project.log; fail "a project that uses the package"; }
-project/build/mine video "$root/usr/share/lumen/models/lumen-base.safetensors" path.tum >mine.log 2>&1 || true
+project/build/mine video "$root/usr/share/lumen/models/lumen-base.safetensors" path.tum surface.ply >mine.log 2>&1 || true
 cat mine.log
-[ -s path.tum ] || fail "the project's program placed nothing"
+[ -s path.tum ] && [ -s surface.ply ] || fail "the project's program placed nothing"
+
+if [ -d "$root/usr/lib/python3/dist-packages/lumen" ]; then
+  echo "-- imported"
+  PYTHONPATH="$root/usr/lib/python3/dist-packages" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+import lumen
+video = lumen.open("video")
+slam = lumen.Slam(video)
+placed = sum(slam.process(frame).placed for frame in video)
+print("lumen", lumen.__version__, placed, "frames placed")
+assert placed == 12' || fail "the Python module"
+fi
 
 echo "-- out"
 dpkg --root="$root" --purge lumen >"$scratch/dpkg.log" 2>&1 || { cat "$scratch/dpkg.log"; fail "dpkg --purge"; }

@@ -25,6 +25,7 @@ void AddManualCommand(Command& app);
 void AddPredictCommand(Command& app);
 void AddRegisterCommand(Command& app);
 void AddReportCommand(Command& app);
+void AddExportCommand(Command& app);
 void AddRunCommand(Command& app);
 void AddSimulateCommand(Command& app);
 void AddTrainCommand(Command& app);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lumen/base/error.h"
+#include "lumen/base/module.h"
 
 namespace lumen {
 
@@ -14,11 +15,11 @@ std::optional<fs::path> FindModel(const fs::path& given) {
     return given;
   }
   constexpr const char* kName = "lumen-base.safetensors";
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  std::vector<fs::path> folders = {program / "../share/lumen/models", program};
-  // Only a program that still lies where it was built looks into the source tree.
-  if (program == fs::path(LUMEN_BUILD_PROGRAMS)) folders.emplace_back(LUMEN_SOURCE_MODELS);
+  const fs::path root = InstallRoot();
+  std::vector<fs::path> folders = {root / "share/lumen/models", root / "bin"};
+  // Only what still lies where it was built looks into the source tree.
+  if (fs::weakly_canonical(root) == fs::path(LUMEN_BUILD_PROGRAMS).parent_path())
+    folders.emplace_back(LUMEN_SOURCE_MODELS);
   for (const fs::path& folder : folders) {
     if (fs::exists(folder / kName)) return fs::weakly_canonical(folder / kName);
   }

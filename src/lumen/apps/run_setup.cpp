@@ -82,20 +82,29 @@ std::shared_ptr<Priors> MakeRunPriors(const RunOptions& options, const RunSetup&
                     options.config.engine, ChooseDevice(options));
 }
 
-RunSetup PrepareRun(const RunOptions& options) {
-  RunSetup setup;
-  const auto model_path = FindModel(options.model.empty() ? options.config.model : options.model);
-  if (!model_path) throw InputError("no model found: give --model FILE");
-  setup.model = LoadModel(*model_path);
-  const fs::path vocabulary_path = options.vocabulary.empty()
-                                       ? FindVocabulary(*model_path).value_or(fs::path())
-                                       : fs::path(options.vocabulary);
-  if (!vocabulary_path.empty()) {
-    setup.vocabulary = LoadVocabulary(vocabulary_path, setup.model);
+Trained LoadTrained(const fs::path& given_model, const fs::path& given_vocabulary) {
+  Trained trained;
+  const auto model = FindModel(given_model);
+  if (!model) throw InputError("no model found: give --model FILE");
+  trained.model_path = *model;
+  trained.model = LoadModel(*model);
+  trained.vocabulary_path =
+      given_vocabulary.empty() ? FindVocabulary(*model).value_or(fs::path()) : given_vocabulary;
+  if (!trained.vocabulary_path.empty()) {
+    trained.vocabulary = LoadVocabulary(trained.vocabulary_path, trained.model);
   } else {
-    LogWarning("no vocabulary beside ", model_path->string(),
+    LogWarning("no vocabulary beside ", model->string(),
                ": no global loops, and only the last place is searched when lost");
   }
+  return trained;
+}
+
+RunSetup PrepareRun(const RunOptions& options) {
+  RunSetup setup;
+  Trained trained =
+      LoadTrained(options.model.empty() ? options.config.model : options.model, options.vocabulary);
+  setup.model = std::move(trained.model);
+  setup.vocabulary = trained.vocabulary;
   RectifierOptions view = options.config.view;
   view.width = setup.model.depth.input_width;
   view.height = setup.model.depth.input_height;
@@ -104,7 +113,7 @@ RunSetup PrepareRun(const RunOptions& options) {
   setup.view = MakeView(setup.stream->GetCamera(), setup.stream->GetMask());
   std::optional<StoredMap> earlier;
   if (!options.map.empty()) earlier = LoadEarlierMap(options.map, setup);
-  setup.summary = DescribeRun(options, setup, *model_path, vocabulary_path);
+  setup.summary = DescribeRun(options, setup, trained.model_path, trained.vocabulary_path);
   setup.slam = MakeSlam(options, setup);
   if (earlier) setup.slam->Restore(earlier->map, earlier->words);
   return setup;

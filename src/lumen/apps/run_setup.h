@@ -28,6 +28,14 @@ struct RunOptions {
   RunObserver* observer = nullptr;  // nobody, by default
 };
 
+// What was trained. Throws InputError where there is no model, or a vocabulary that was made for another.
+struct Trained {
+  std::filesystem::path model_path, vocabulary_path;
+  Model model;
+  std::shared_ptr<const Vocabulary> vocabulary;  // null: there is none
+};
+Trained LoadTrained(const std::filesystem::path& model, const std::filesystem::path& vocabulary);
+
 struct RunSetup {
   Model model;
   std::shared_ptr<const Vocabulary> vocabulary;

@@ -77,6 +77,12 @@ void LoadConfig(const std::filesystem::path& path, Config& config) {
   internal::ApplyTable([&](ConfigVisitor& v) { config.Describe(v); }, LoadToml(path), path.string());
 }
 
+// The same of a table that was read already; `source` names it in messages.
+template <typename Config>
+void LoadConfig(const TomlTable& table, const std::string& source, Config& config) {
+  internal::ApplyTable([&](ConfigVisitor& v) { config.Describe(v); }, table, source);
+}
+
 // Sets one field from "group.name=value".
 template <typename Config>
 void SetConfig(const std::string& setting, Config& config) {

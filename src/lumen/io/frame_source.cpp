@@ -145,9 +145,11 @@ std::unique_ptr<FrameSource> OpenInput(const fs::path& input, const InputOptions
 
 Camera RequireCamera(const FrameSource& source, const fs::path& input) {
   if (source.Info().camera) return *source.Info().camera;
-  throw InputError(input,
-                   "no calibration: give --calibration FILE (sequence.toml, OpenCV YAML or COLMAP "
-                   "cameras.txt) or --fov DEGREES");
+  throw InputError(
+      input,
+      "nothing says what lens it was taken with. Add --fov 90 if it shows about 90 degrees from side to "
+      "side (endoscopes show 70 to 170), or --calibration FILE (sequence.toml, OpenCV YAML, COLMAP "
+      "cameras.txt); lumen calibrate makes one from a video of a checkerboard");
 }
 
 }  // namespace lumen

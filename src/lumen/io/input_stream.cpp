@@ -42,8 +42,7 @@ InputStream::InputStream(std::unique_ptr<FrameSource> source, const std::filesys
   const Mask mask = FindMask(*source_, peeked_);
   RequireOnePicture(peeked_, input);
   std::reverse(peeked_.begin(), peeked_.end());
-  rectifier_ = std::make_unique<Rectifier>(camera, mask, options);
-  fine_ = std::make_shared<FineView>(camera, rectifier_->TargetCamera(), options.max_half_angle_degrees);
+  maker_ = std::make_unique<FrameMaker>(camera, mask, options);
   prefetcher_ = std::make_unique<Prefetcher<InputFrame>>(kFramesAhead, [this] { return Produce(); });
 }
 
@@ -72,14 +71,7 @@ std::optional<RawFrame> InputStream::Read() {
 
 std::optional<InputFrame> InputStream::Produce() {
   std::optional<RawFrame> raw = Read();
-  if (!raw) return std::nullopt;
-  InputFrame frame{raw->index, raw->time, rectifier_->Apply(raw->image)};
-  if (fine_->Times() > 0) {
-    frame.fine = [view = fine_, image = std::make_shared<const RgbImage>(std::move(raw->image))] {
-      return view->Apply(*image);
-    };
-  }
-  return frame;
+  return raw ? std::optional(maker_->Make(std::move(*raw))) : std::nullopt;
 }
 
 }  // namespace lumen

@@ -5,9 +5,8 @@
 #include <atomic>
 
 #include "lumen/base/prefetch.h"
-#include "lumen/io/fine_view.h"
+#include "lumen/io/frame_maker.h"
 #include "lumen/io/frame_source.h"
-#include "lumen/io/rectifier.h"
 #include "lumen/scene/frame.h"
 
 namespace lumen {
@@ -20,8 +19,8 @@ class InputStream {
   ~InputStream();
 
   const SourceInfo& Info() const { return source_->Info(); }
-  const Camera& GetCamera() const { return rectifier_->TargetCamera(); }
-  const Mask& GetMask() const { return rectifier_->TargetMask(); }
+  const Camera& GetCamera() const { return maker_->GetCamera(); }
+  const Mask& GetMask() const { return maker_->GetMask(); }
   // Blocks until the next frame is there; nothing at the end.
   std::optional<InputFrame> Next();
   // For who does not want to wait any longer for a camera; see FrameSource.
@@ -35,8 +34,7 @@ class InputStream {
 
   std::unique_ptr<FrameSource> source_;
   std::vector<RawFrame> peeked_;  // read for the mask, not yet handed on; in reverse order
-  std::unique_ptr<const Rectifier> rectifier_;
-  std::shared_ptr<const FineView> fine_;  // frames use it as long as they live
+  std::unique_ptr<const FrameMaker> maker_;
   std::atomic<int64_t> unreadable_ = 0;
   std::unique_ptr<Prefetcher<InputFrame>> prefetcher_;
 };

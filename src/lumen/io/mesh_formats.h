@@ -15,4 +15,10 @@ TriangleMesh ParseStl(const std::string& bytes, const std::string& name);
 std::string FormatStl(const TriangleMesh& mesh, const std::string& comment);
 std::string FormatGlb(const TriangleMesh& mesh, const std::string& comment);
 
+// A number's bytes, as they lie in memory.
+template <typename T>
+void AppendRaw(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
 }  // namespace lumen::mesh_formats

@@ -9,14 +9,9 @@ namespace lumen::mesh_formats {
 namespace {
 
 // Numbers of the glTF 2.0 standard.
-constexpr int kFloat = 5126, kUint32 = 5125, kUint8 = 5121;
+constexpr int kGlbFloat = 5126, kGlbUint32 = 5125, kGlbUint8 = 5121;
 constexpr int kVertexBuffer = 34962, kIndexBuffer = 34963;
 constexpr uint32_t kMagic = 0x46546C67, kVersion = 2, kJsonChunk = 0x4E4F534A, kBinaryChunk = 0x004E4942;
-
-template <typename T>
-void AppendRaw(std::string& out, const T& value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
-}
 
 void AppendChunk(std::string& out, uint32_t type, std::string content, char filler) {
   content.resize((content.size() + 3) / 4 * 4, filler);
@@ -44,7 +39,7 @@ class Buffer {
     accessor["componentType"] = component;
     accessor["count"] = count;
     accessor["type"] = shape;
-    if (component == kUint8) accessor["normalized"] = true;
+    if (component == kGlbUint8) accessor["normalized"] = true;
     views_.Append(view);
     accessors_.push_back(accessor);
     bytes_ += bytes;
@@ -71,19 +66,19 @@ Json DescribeVertices(const TriangleMesh& mesh, Buffer& buffer) {
   Json attributes = Json::MakeObject();
   Eigen::AlignedBox3f box;
   for (const Eigen::Vector3f& vertex : mesh.vertices) box.extend(vertex);
-  const int position = buffer.Add(Raw(mesh.vertices), count, "VEC3", kFloat, kVertexBuffer);
+  const int position = buffer.Add(Raw(mesh.vertices), count, "VEC3", kGlbFloat, kVertexBuffer);
   buffer.Accessor(position)["min"] = ToJson(box.min());
   buffer.Accessor(position)["max"] = ToJson(box.max());
   attributes["POSITION"] = position;
   if (!mesh.normals.empty())
-    attributes["NORMAL"] = buffer.Add(Raw(mesh.normals), count, "VEC3", kFloat, kVertexBuffer);
+    attributes["NORMAL"] = buffer.Add(Raw(mesh.normals), count, "VEC3", kGlbFloat, kVertexBuffer);
   if (!mesh.colors.empty()) {
     std::string rgba;  // four bytes each, as the standard wants elements aligned
     for (const auto& color : mesh.colors) {
       for (const uint8_t channel : color) AppendRaw(rgba, channel);
       AppendRaw(rgba, uint8_t{255});
     }
-    attributes["COLOR_0"] = buffer.Add(rgba, count, "VEC4", kUint8, kVertexBuffer);
+    attributes["COLOR_0"] = buffer.Add(rgba, count, "VEC4", kGlbUint8, kVertexBuffer);
   }
   return attributes;
 }
@@ -101,8 +96,8 @@ std::string FormatGlb(const TriangleMesh& mesh, const std::string& comment) {
   Json primitive = Json::MakeObject();
   primitive["attributes"] = DescribeVertices(mesh, buffer);
   const std::string indices(reinterpret_cast<const char*>(mesh.triangles.data()), mesh.triangles.size() * 12);
-  primitive["indices"] =
-      buffer.Add(indices, static_cast<int64_t>(3 * mesh.triangles.size()), "SCALAR", kUint32, kIndexBuffer);
+  primitive["indices"] = buffer.Add(indices, static_cast<int64_t>(3 * mesh.triangles.size()), "SCALAR",
+                                    kGlbUint32, kIndexBuffer);
   Json document = Json::MakeObject();
   document["asset"] = ObjectWith("version", "2.0");
   document["asset"]["generator"] = "lumen";

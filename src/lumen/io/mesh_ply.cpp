@@ -234,11 +234,6 @@ void ReadOther(const PlyElement& element, PlyBody& body, TriangleMesh& mesh) {
   }
 }
 
-template <typename T>
-void AppendRaw(std::string& out, const T& value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
-}
-
 }  // namespace
 
 TriangleMesh ParsePly(const std::string& bytes, const std::string& name) {
