@@ -20,9 +20,12 @@ int main(int argc, char** argv) {
     lumen::InputStream video(lumen::OpenInput(argv[1], {}), argv[1]);
     const lumen::Model model = lumen::LoadModel(argv[2]);
     const lumen::LensView lens(video.GetCamera(), video.GetMask());
+    // Words for places, beside the model: for loops over any distance, and to find oneself when lost.
+    const auto words = std::filesystem::path(argv[2]).replace_extension(".vocabulary.safetensors");
+    const auto vocabulary = std::make_shared<lumen::Vocabulary>(lumen::Vocabulary::Load(words));
 
     lumen::Slam slam(std::make_shared<lumen::EnginePriors>(model, lens),
-                     lumen::MakeView(video.GetCamera(), video.GetMask()));
+                     lumen::MakeView(video.GetCamera(), video.GetMask()), vocabulary);
     while (const auto frame = video.Next()) {
       const lumen::FrameResult result = slam.Process(*frame);
       std::printf("%lld %s %s\n", static_cast<long long>(result.index), ToString(result.track.status).c_str(),

@@ -135,6 +135,7 @@ TEST_F(ExportCli, NerfstudiosCamerasLookBackwards) {
     const Json& frame = json.At("frames").AsArray()[i];
     EXPECT_TRUE(fs::exists(out / frame.At("file_path").AsString()));
     EXPECT_TRUE(fs::exists(out / frame.At("depth_file_path").AsString()));
+    EXPECT_TRUE(fs::exists(out / frame.At("mask_path").AsString()));
     const auto& rows = frame.At("transform_matrix").AsArray();
     const Eigen::Matrix4d expected = run.keyframes[i].world_from_camera.Matrix();
     for (size_t y = 0; y < 3; ++y) {

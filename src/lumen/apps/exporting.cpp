@@ -162,7 +162,11 @@ class SceneMaker {
     const Camera twice = scene_.camera.Resized(2 * view_camera_.Width(), 2 * view_camera_.Height());
     const Mask& content = pictures_->GetRectifier().TargetMask();
     view_ = MakeView(twice, ResizeNearest(content.View(), twice.Width(), twice.Height()));
-    if (options.pictures) MakeDirectories(out / "images");
+    if (options.pictures) {
+      MakeDirectories(out / "images");
+      SavePng(out / "mask.png", content.View());
+      scene_.has_mask = true;
+    }
     if (options.depth) MakeDirectories(out / "depth");
   }
 

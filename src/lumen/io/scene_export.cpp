@@ -100,6 +100,7 @@ void SaveNerfstudioScene(const fs::path& folder, const ExportedScene& scene) {
   for (const ExportedImage& image : scene.images) {
     Json frame = Json::MakeObject();
     frame["file_path"] = "images/" + image.name;
+    if (scene.has_mask) frame["mask_path"] = "mask.png";
     if (image.has_depth) frame["depth_file_path"] = "depth/" + image.name;
     frame["transform_matrix"] = TransformMatrix(image.world_from_camera);
     json["frames"].Append(frame);

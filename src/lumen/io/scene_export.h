@@ -39,6 +39,7 @@ struct ExportedScene {
   Camera camera;  // a pinhole, of all images
   std::vector<ExportedImage> images;
   std::vector<ExportedPoint> points;
+  bool has_mask = false;  // mask.png: white where all images show something
 };
 
 // FOLDER/sparse/0/cameras.txt, images.txt, points3D.txt. Images and points are counted from 1.
