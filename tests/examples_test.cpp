@@ -1,4 +1,5 @@
-// The examples in C++, as somebody who copies them runs them; those in Python are python/tests/test_lumen.py's.
+// The examples in C++, as somebody who copies them runs them; those in Python are
+// python/tests/test_lumen.py's.
 #include <gtest/gtest.h>
 
 #include "lumen/base/file.h"
