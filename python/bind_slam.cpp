@@ -94,7 +94,14 @@ void BindSession(py::module_& module) {
       .def("finish", &Session::Finish, py::kw_only(), py::arg("refine") = false, Unlocked())
       .def_property_readonly("finished", &Session::Finished)
       .def_property_readonly("trajectory",
-                             [](const Session& session) { return ToArrays(session.FramePoses()); })
+                             [](const Session& session) {
+                               Trajectory trajectory;
+                               {
+                                 const py::gil_scoped_release unlocked;
+                                 trajectory = session.FramePoses();
+                               }
+                               return ToArrays(trajectory);
+                             })
       .def_property_readonly("config", [](const Session& session) { return ConfigToDict(session.Config()); })
       .def_property_readonly("camera",
                              [](const Session& session) {

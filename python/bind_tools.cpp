@@ -3,6 +3,8 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 
 #include "arrays.h"
 #include "lumen/apps/fuse_run.h"
@@ -21,6 +23,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Python hears of Ctrl-C only when it is asked: every tenth of a second. What was placed by then is written.
+RunOutcome RunUntilInterrupted(const RunOptions& options) {
+  std::atomic<bool> stop = false;
+  auto work = std::async(std::launch::async, [&] { return RunSequence(options, stop); });
+  while (work.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+    const py::gil_scoped_acquire locked;
+    if (stop || PyErr_CheckSignals() == 0) continue;
+    const py::error_already_set interrupt;
+    stop = true;
+    {
+      const py::gil_scoped_release unlocked;
+      work.wait();
+    }
+    throw interrupt;
+  }
+  return work.get();
+}
+
 py::dict RunVideo(const fs::path& input, const fs::path& out, const py::object& camera, double fov,
                   const std::string& model, const py::object& config, bool deterministic, bool surface) {
   RunOptions options;
@@ -34,11 +54,10 @@ py::dict RunVideo(const fs::path& input, const fs::path& out, const py::object& 
   else if (!camera.is_none())
     options.selection.calibration = std::string(py::str(camera));
   ApplyConfig(config, options.config);
-  static const std::atomic<bool> never = false;
   RunOutcome outcome;
   {
     const py::gil_scoped_release unlocked;
-    outcome = RunSequence(options, never);
+    outcome = RunUntilInterrupted(options);
     if (options.config.depth.views > 0) GatherRunDepth(out, options.config.depth);
     if (surface) SaveRunSurface(out, options.config.fusion);
   }

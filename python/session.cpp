@@ -73,6 +73,7 @@ const FrameMaker& Session::Maker() const {
 }
 
 FrameResult Session::Process(const InputFrame& frame) {
+  const std::lock_guard lock(calls_);
   RequireOpen(false);
   if (!(frame.time > last_time_)) throw InputError("frames must come in order of time");
   last_time_ = frame.time;
@@ -80,11 +81,15 @@ FrameResult Session::Process(const InputFrame& frame) {
 }
 
 bool Session::Submit(InputFrame frame) {
+  const std::lock_guard lock(calls_);
   RequireOpen(true);
   if (!(frame.time > last_time_)) throw InputError("frames must come in order of time");
   last_time_ = frame.time;
   if (slam_->TrySubmit(std::move(frame))) return true;
-  if (slam_->Failed()) Finish(false);  // throws what failed
+  if (slam_->Failed()) {
+    finished_ = true;
+    slam_->Finish();  // throws what failed
+  }
   return false;
 }
 
@@ -94,6 +99,7 @@ std::vector<FrameResult> Session::TakeResults() {
 }
 
 void Session::Finish(bool refine) {
+  const std::lock_guard lock(calls_);
   if (finished_) return;
   finished_ = true;
   slam_->Finish();
@@ -101,6 +107,7 @@ void Session::Finish(bool refine) {
 }
 
 Trajectory Session::FramePoses() const {
+  const std::lock_guard lock(calls_);
   if (options_.live && !finished_) throw InputError("the path of a live Slam is there after finish()");
   return slam_->FramePoses();
 }

@@ -51,6 +51,8 @@ class Session {
   std::mutex mutex_;
   std::vector<FrameResult> results_;  // what slam_'s threads tell
   std::unique_ptr<SlamPipeline> slam_;
+  mutable std::mutex
+      calls_;  // Python's threads may call at once; whoever waits for it must not hold Python's lock
   class Slam* stepwise_ = nullptr;  // slam_, where it is not live
   bool finished_ = false;
   int64_t next_index_ = 0;

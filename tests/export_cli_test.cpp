@@ -171,8 +171,29 @@ TEST_F(ExportCli, TheChallengesFolderKeepsItsRules) {
     EXPECT_EQ(climb.maps.at(1).begin()->first, 1) << "frames are counted from 1";
     EXPECT_LT((climb.maps.at(1).at(1).Translation() - read.frames[0].world_from_camera.Translation()).norm(),
               1e-6);
+    EXPECT_GT(climb.init_seconds, 0);
     EXPECT_GT(climb.processing_seconds, 0);
   }
+}
+
+TEST_F(ExportCli, SeparateMapsStayApart) {
+  const std::string run = Path("apart");
+  fs::copy(Path("run"), run, fs::copy_options::recursive);
+  const Trajectory frames = ReadRunFolder(run).frames;
+  for (const char* number : {"1", "4"}) {
+    const fs::path submap = fs::path(run) / "submaps" / number;
+    fs::create_directories(submap);
+    const auto first = frames.begin() + (number[0] == '1' ? 0 : 10);
+    SaveTrajectory(submap / "frames.tum", Trajectory(first, first + 5));
+    SaveTrajectory(submap / "keyframes.tum", Trajectory(first, first + 1));
+  }
+  const std::string out = Path("climb-apart");
+  ASSERT_EQ(RunCommand(StrCat("lumen -q export ", run, " --to climb --name x --out ", out)).code, 0);
+  const ClimbRun climb = CheckClimbRun(fs::path(out) / "x" / "1");
+  ASSERT_EQ(climb.maps.size(), 3U);
+  EXPECT_EQ(climb.maps.at(1).size(), frames.size());
+  EXPECT_EQ(climb.maps.at(3).size(), 5U);
+  EXPECT_EQ(climb.maps.at(3).begin()->first, 11) << "counted from 1";
 }
 
 TEST_F(ExportCli, WhatCannotBeExportedIsALine) {

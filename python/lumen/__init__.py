@@ -44,4 +44,4 @@ from ._core import (
 _core._require_numpy()
 
 __version__ = version()
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [name for name in dir() if not name.startswith("_") and name != "open"]  # a star must not hide Python's own

@@ -2,6 +2,7 @@
 import gc
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -174,15 +175,21 @@ class Pictures(unittest.TestCase):
             while not stop.wait(0.0005):
                 counted += 1
 
-        thread = threading.Thread(target=count)
-        thread.start()
-        slam.process(frame)  # a keyframe: tens of milliseconds
+        def ask():
+            while not stop.wait(0.0005):
+                slam.trajectory  # while a frame is under way: it waits its turn
+
+        threads = [threading.Thread(target=work) for work in (count, ask)]
+        for thread in threads:
+            thread.start()
+        slam.process(frame)
         for other in video:
             slam.process(other)
         seen = counted
         stop.set()
-        thread.join()
-        self.assertGreater(seen, FRAMES)
+        for thread in threads:
+            thread.join()
+        self.assertGreater(seen, 3 * FRAMES)  # between frames alone it would be once each
 
 
 class Tools(unittest.TestCase):
@@ -246,6 +253,17 @@ class Tools(unittest.TestCase):
             lumen.Mesh([[0, 0, 0]], np.zeros((0, 3), int)).save("/nowhere/at/all.ply")
         with self.assertRaises(lumen.InputError):
             lumen.evaluate((np.zeros(3), np.zeros((3, 4, 4))), (np.zeros(3), np.zeros((3, 4, 4))))
+
+    def test_ctrl_c_ends_a_run_in_good_order(self):
+        out = pathlib.Path(scratch.name) / "interrupted"
+        script = f"import lumen; lumen.run({str(sequence)!r}, {str(out)!r}, config={{'view': {{}}}})"
+        process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and not (out / "events.jsonl").exists():
+            pass
+        process.send_signal(signal.SIGINT)
+        error = process.communicate()[1]
+        self.assertTrue(process.returncode == 0 or "KeyboardInterrupt" in error, error)
+        self.assertTrue(lumen.read_run(out)["summary"] is not None)
 
     def test_a_whole_run(self):
         out = pathlib.Path(scratch.name) / "whole"

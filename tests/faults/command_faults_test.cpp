@@ -85,6 +85,7 @@ class RegisterFaults : public CommandFaults {};
 class PredictFaults : public CommandFaults {};
 class ReportFaults : public CommandFaults {};
 class StudyFaults : public CommandFaults {};
+class ExportFaults : public CommandFaults {};
 
 TEST_F(SimulateFaults, EndAsTheyShould) {
   TryAll(Writer("simulate", {"lumen", "-q", "simulate", Path("out/seq"), "--anatomy", "colon", "--seed", "7",
@@ -134,6 +135,14 @@ TEST_F(ReportFaults, EndAsTheyShould) {
 }
 
 // A cell that fails is told of in the study; what it has finished it keeps.
+// A folder that is finished is not written over.
+TEST_F(ExportFaults, EndAsTheyShould) {
+  TriedCommand command = Command(
+      "export", {"lumen", "-q", "export", Path("in/run"), "--to", "nerfstudio", "--out", Path("out/scene")});
+  command.may_refuse = [] { return fs::exists(Path("out/scene/transforms.json")); };
+  TryAll(command);
+}
+
 TEST_F(StudyFaults, AreOfTheirCellAndItGoesOn) {
   TriedCommand command = Command("study", {"lumen", "-q", "study", "suite", Path("in/sequence"), "--out",
                                            Path("out/study"), "--jobs", "1"});

@@ -121,7 +121,7 @@ void SaveClimbRun(const fs::path& folder, const RunFolder& run) {
     for (const fs::path& submap : folders) SaveMapFiles(folder, ++map, WithPathsOf(run, submap));
   }
   WriteFileAtomically(folder / "runtime.txt",
-                      StrCat("init_seconds=", FormatDouble(NumberIn(run.summary, "init_seconds")),
+                      StrCat("init_seconds=", FormatDouble(NumberIn(run.summary, run_key::kInitSeconds)),
                              "\nprocessing_seconds=", FormatDouble(NumberIn(run.summary, "seconds")), "\n"));
 }
 

@@ -25,20 +25,54 @@ struct ExportChoice {
   std::string name;  // of the sequence, for the challenge
 };
 
+// A folder that is made beside its place and moved there whole; what a killed command left of one is cleared
+// away.
+class FolderInTheMaking {
+ public:
+  explicit FolderInTheMaking(const fs::path& place) : place_(fs::absolute(place).lexically_normal()) {
+    if (!place_.has_filename()) place_ = place_.parent_path();
+    RequireFreshFolder(place_);
+    work_ = place_.parent_path() / StrCat(".", place_.filename().string(), ".tmp-export");
+    Clear();
+    MakeDirectories(work_);
+  }
+  ~FolderInTheMaking() {
+    try {
+      Clear();
+    } catch (...) {  // it stays, and nobody reads it
+    }
+  }
+  FolderInTheMaking(const FolderInTheMaking&) = delete;
+  FolderInTheMaking& operator=(const FolderInTheMaking&) = delete;
+  const fs::path& Path() const { return work_; }
+  void Finish() {
+    std::error_code error;
+    fs::remove(place_, error);  // an empty folder may stand there
+    fs::rename(work_, place_, error);
+    if (error) throw OutputError(place_, StrCat("cannot be moved to its place: ", error.message()));
+  }
+
+ private:
+  void Clear() const {
+    std::error_code error;
+    fs::remove_all(work_, error);
+    if (error) fs::remove_all(work_, error);
+  }
+  fs::path place_, work_;
+};
+
 Trajectory PathOf(const RunFolder& run, bool keyframes) { return keyframes ? run.keyframes : run.frames; }
 
 void ExportColmap(const RunFolder& run, const ExportChoice& choice) {
   const ExportedScene scene = ExportScene(run, {choice.all_frames, !choice.no_images, false}, choice.out);
   SaveColmapScene(choice.out, scene);
-  LogInfo("wrote ", scene.images.size(), " images and ", scene.points.size(), " points to ",
-          choice.out.string());
+  LogInfo("wrote ", scene.images.size(), " images and ", scene.points.size(), " points");
 }
 
 void ExportNerfstudio(const RunFolder& run, const ExportChoice& choice) {
   const ExportedScene scene = ExportScene(run, {choice.all_frames, !choice.no_images, true}, choice.out);
   SaveNerfstudioScene(choice.out, scene);
-  LogInfo("wrote ", scene.images.size(), " images and ", scene.points.size(), " points to ",
-          choice.out.string());
+  LogInfo("wrote ", scene.images.size(), " images and ", scene.points.size(), " points");
 }
 
 void ExportTum(const RunFolder& run, const ExportChoice& choice) {
@@ -96,19 +130,24 @@ void ExportClimb(const ExportChoice& choice) {
   }
 }
 
-void RunExport(const ExportChoice& choice) {
-  RequireFreshFolder(choice.out);
+void ExportOne(const ExportChoice& choice) {
   if (choice.to == "climb") return ExportClimb(choice);
   if (choice.runs.size() != 1) throw InputError(StrCat("--to ", choice.to, " takes one run, not several"));
   const RunFolder run = ReadRunFolder(choice.runs.front());
   if (run.frames.empty()) throw InputError(run.path, "has no placed frame");
-  MakeDirectories(choice.out);
   if (choice.to == "colmap") ExportColmap(run, choice);
   if (choice.to == "nerfstudio") ExportNerfstudio(run, choice);
   if (choice.to == "tum") ExportTum(run, choice);
   if (choice.to == "kitti") ExportKitti(run, choice);
   if (choice.to == "csv") ExportCsv(run, choice);
   if (choice.to == "ply") ExportPly(run, choice);
+}
+
+void RunExport(ExportChoice choice) {
+  FolderInTheMaking folder(choice.out);
+  choice.out = folder.Path();
+  ExportOne(choice);
+  folder.Finish();
 }
 
 }  // namespace

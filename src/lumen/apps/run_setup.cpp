@@ -1,5 +1,7 @@
 #include "lumen/apps/run_setup.h"
 
+#include <chrono>
+
 #include "lumen/apps/model_path.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
@@ -100,6 +102,7 @@ Trained LoadTrained(const fs::path& given_model, const fs::path& given_vocabular
 }
 
 RunSetup PrepareRun(const RunOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
   RunSetup setup;
   Trained trained =
       LoadTrained(options.model.empty() ? options.config.model : options.model, options.vocabulary);
@@ -116,6 +119,8 @@ RunSetup PrepareRun(const RunOptions& options) {
   setup.summary = DescribeRun(options, setup, trained.model_path, trained.vocabulary_path);
   setup.slam = MakeSlam(options, setup);
   if (earlier) setup.slam->Restore(earlier->map, earlier->words);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  setup.summary[run_key::kInitSeconds] = taken.count();
   return setup;
 }
 

@@ -45,7 +45,8 @@ inline constexpr const char* kVersion = "version";    // "0.1.0"
 inline constexpr const char* kCommit = "commit";      // short hash
 inline constexpr const char* kFinished = "finished";  // true once the run came to its end
 inline constexpr const char* kFailed = "failed";      // why it did not; absent if nothing failed
-inline constexpr const char* kInput = "input";        // what it was made from
+inline constexpr const char* kInitSeconds = "init_seconds";  // until the first frame could be taken
+inline constexpr const char* kInput = "input";               // what it was made from
 inline constexpr const char* kInputOptions = "input_options";
 }  // namespace run_key
 
