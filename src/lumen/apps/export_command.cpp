@@ -3,6 +3,7 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/climb_files.h"
 #include "lumen/apps/exporting.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -144,9 +145,11 @@ void ExportOne(const ExportChoice& choice) {
 }
 
 void RunExport(ExportChoice choice) {
+  CatchInterrupts();  // what was begun goes
   FolderInTheMaking folder(choice.out);
   choice.out = folder.Path();
   ExportOne(choice);
+  EndIfInterrupted();
   folder.Finish();
 }
 

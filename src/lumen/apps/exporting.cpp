@@ -4,6 +4,7 @@
 #include <map>
 
 #include "lumen/apps/export_points.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -233,6 +234,7 @@ ExportedScene ExportScene(const RunFolder& run, const SceneOptions& options, con
   ProgressBar progress("pictures", static_cast<int64_t>(wanted.size()));
   int64_t done = 0;
   for (const auto& [frame, one] : wanted) {
+    EndIfInterrupted();
     maker.Add(frame, one.pose, one.depth);
     progress.Update(++done);
   }
