@@ -32,7 +32,7 @@ endif()
 
 # Headers that nearly every file reads, parsed once per kind of target instead of once per file: the standard
 # library with Eigen for the rooms, GoogleTest besides for their tests, Torch besides for what trains. A file's
-# own includes stay complete: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds, and `./check --full` does so.
+# own includes stay complete: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DLUMEN_UNITY=OFF builds.
 set(LUMEN_PRECOMPILED <algorithm> <array> <cmath> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional>
                       <sstream> <string> <thread> <unordered_map> <variant> <vector> <Eigen/Dense>)
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "// Nothing: its target holds precompiled headers.\n")

@@ -116,10 +116,5 @@ run_tests() {
     awk '{ cases += $4 } END { print cases " cases passed" }'
 }
 
-# Keeps, of the files named on stdin, those the preset compiles (parts may be missing for want of a library).
-only_compiled() {
-  local file
-  while read -r file; do
-    grep -q "$file" "build/$1/compile_commands.json" && echo "$file"
-  done
-}
+# compiled PRESET: what its compiler is given, as files.
+compiled() { grep -o '"file": "[^"]*"' "build/$1/compile_commands.json" | cut -d'"' -f4; }

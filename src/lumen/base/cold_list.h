@@ -24,6 +24,8 @@ class ColdList {
   ColdList(const ColdList&) = delete;
   ColdList& operator=(const ColdList&) = delete;
 
+  // Named as the standard library's lists are, so that it can stand in for one.
+  // NOLINTBEGIN(readability-identifier-naming)
   void push_back(const T& value) {
     if (warm_.size() == kBlock) PutAway();
     warm_.push_back(value);
@@ -35,6 +37,7 @@ class ColdList {
     return block < blocks_.size() ? blocks_[block][i % kBlock] : warm_[i - blocks_.size() * kBlock];
   }
   const T& back() const { return warm_.back(); }
+  // NOLINTEND(readability-identifier-naming)
 
   // What was read of the old blocks leaves memory again.
   void LetGo() const {
@@ -55,8 +58,8 @@ class ColdList {
     const ColdList& list_;
     size_t at_;
   };
-  Iterator begin() const { return {*this, 0}; }
-  Iterator end() const { return {*this, size()}; }
+  Iterator begin() const { return {*this, 0}; }     // NOLINT(readability-identifier-naming)
+  Iterator end() const { return {*this, size()}; }  // NOLINT(readability-identifier-naming)
 
  private:
   void PutAway() {

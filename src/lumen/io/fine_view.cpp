@@ -62,9 +62,9 @@ FineView::FineView(const Camera& source, const Camera& view, double max_half_ang
   const double least_forward = std::cos(max_half_angle_degrees * M_PI / 180);
   samples_.resize(static_cast<size_t>(target_.Width()) * static_cast<size_t>(target_.Height()));
   for (size_t i = 0; i < samples_.size(); ++i) {
-    const auto column = static_cast<double>(i % static_cast<size_t>(target_.Width()));
-    const auto row = static_cast<double>(i / static_cast<size_t>(target_.Width()));
-    const auto direction = target_.Unproject({column, row});
+    const size_t column = i % static_cast<size_t>(target_.Width()),
+                 row = i / static_cast<size_t>(target_.Width());
+    const auto direction = target_.Unproject({static_cast<double>(column), static_cast<double>(row)});
     if (!direction || direction->z() < least_forward) continue;
     const auto uv = source.Project(*direction);
     if (!uv) continue;

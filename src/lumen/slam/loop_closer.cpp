@@ -200,7 +200,8 @@ int LoopCloser::AuditByNeighbours() {
   return removed;
 }
 
-void LoopCloser::Remove(Probation probation) {
+// By value: the one it is called with is erased below.
+void LoopCloser::Remove(Probation probation) {  // NOLINT(performance-unnecessary-value-param)
   const std::string reason = StrCat(probation.against, " of ", probation.looks, " looks speak against it");
   const std::vector<MapEdge> gone = changes_.TakeOut(probation.loop);
   refuted_.push_back(probation.loop);
