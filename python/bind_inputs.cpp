@@ -43,11 +43,7 @@ std::unique_ptr<InputStream> Open(const std::filesystem::path& path, const py::o
                                   int64_t end, int64_t stride, const std::string& sequence,
                                   const std::string& model) {
   InputOptions options;
-  if (py::isinstance<Camera>(camera))
-    options.camera = py::cast<Camera>(camera);
-  else if (!camera.is_none())
-    options.calibration = std::string(py::str(camera));
-  options.fov_degrees = fov;
+  SetLens(camera, fov, options);
   options.mask = mask;
   options.mask_text = mask_text;
   options.fps = fps;
@@ -92,6 +88,14 @@ void BindCamera(py::module_& module) {
 }
 
 }  // namespace
+
+void SetLens(const py::object& camera, double fov, InputOptions& options) {
+  if (py::isinstance<Camera>(camera))
+    options.camera = py::cast<Camera>(camera);
+  else if (!camera.is_none())
+    options.calibration = std::string(py::str(camera));
+  options.fov_degrees = fov;
+}
 
 void BindInputs(py::module_& module) {
   BindCamera(module);

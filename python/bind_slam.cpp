@@ -202,11 +202,7 @@ class Networks {
  public:
   Networks(const Camera& camera, const std::optional<Mask>& mask, const SessionOptions& options) {
     const Trained trained = LoadTrained(options.model, options.vocabulary);
-    RectifierOptions view = options.config.view;
-    view.width = trained.model.depth.input_width;
-    view.height = trained.model.depth.input_height;
-    maker_ = std::make_unique<FrameMaker>(camera,
-                                          mask ? *mask : Mask(camera.Width(), camera.Height(), 1, 255), view);
+    maker_ = MakeFrames(camera, mask, options.config.view, trained.model);
     priors_ = MakePriors(trained.model, LensView(maker_->GetCamera(), maker_->GetMask()),
                          options.config.engine, options.device);
   }

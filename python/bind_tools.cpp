@@ -48,11 +48,7 @@ py::dict RunVideo(const fs::path& input, const fs::path& out, const py::object& 
   options.output = out;
   options.model = model;
   options.deterministic = deterministic;
-  options.selection.fov_degrees = fov;
-  if (py::isinstance<Camera>(camera))
-    options.selection.camera = py::cast<Camera>(camera);
-  else if (!camera.is_none())
-    options.selection.calibration = std::string(py::str(camera));
+  SetLens(camera, fov, options.selection);
   ApplyConfig(config, options.config);
   RunOutcome outcome;
   {
@@ -133,15 +129,6 @@ MeshObject MeshOrFile(const py::object& object, const std::function<TriangleMesh
   return std::make_shared<TriangleMesh>(load(path));
 }
 
-Sim3 ToSimilarity(const Eigen::Matrix4d& matrix) {
-  const Eigen::Matrix3d linear = matrix.topLeftCorner<3, 3>();
-  const double scale = std::cbrt(linear.determinant());
-  if (!(scale > 0) || !matrix.allFinite() ||
-      !(linear * linear.transpose() / (scale * scale)).isIdentity(1e-2))
-    throw InputError("guess must be a similarity: rotation, one scale, translation, last line 0 0 0 1");
-  return {scale, Eigen::Quaterniond(Eigen::Matrix3d(linear / scale)), matrix.topRightCorner<3, 1>()};
-}
-
 // A mesh, its file or a run's folder, to a mesh, its file or a CT.
 py::dict Register(const py::object& surface, const py::object& model, const py::object& guess,
                   double threshold, const py::object& config) {
@@ -153,7 +140,7 @@ py::dict Register(const py::object& surface, const py::object& model, const py::
     return LoadModelSurface({path, threshold, {}});
   });
   const std::optional<Sim3> start =
-      guess.is_none() ? std::nullopt : std::optional(ToSimilarity(CopyMatrix(guess)));
+      guess.is_none() ? std::nullopt : std::optional(ToSimilarity(CopyMatrix(guess), "guess"));
   SurfaceRegistration found;
   {
     const py::gil_scoped_release unlocked;

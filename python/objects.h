@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include "lumen/apps/app_config.h"
+#include "lumen/io/frame_source.h"
 #include "lumen/scene/map.h"
 #include "lumen/scene/mesh.h"
 
@@ -29,6 +30,9 @@ void ApplyConfig(const pybind11::object& dict, AppConfig& config);
 pybind11::dict ConfigToDict(AppConfig config);
 // A bool, a number, a string or a list of them; `where` names it in messages.
 TomlValue ToToml(const pybind11::handle& value, const std::string& where);
+
+// A Camera, a calibration's path or None, and a field of view, as `open` and `run` take them.
+void SetLens(const pybind11::object& camera, double fov, InputOptions& options);
 
 void BindInputs(pybind11::module_& module);
 void BindSlam(pybind11::module_& module);

@@ -7,18 +7,16 @@
 
 namespace lumen {
 
-namespace {
-
-RectifierOptions ViewOptions(const SessionOptions& options, const Model& model) {
-  RectifierOptions view = options.config.view;
+std::unique_ptr<FrameMaker> MakeFrames(const Camera& camera, const std::optional<Mask>& mask,
+                                       RectifierOptions view, const Model& model) {
+  if (mask && (mask->Width() != camera.Width() || mask->Height() != camera.Height()))
+    throw InputError(StrCat("the mask is ", mask->Width(), "x", mask->Height(),
+                            ", the camera's pictures are ", camera.Width(), "x", camera.Height()));
   view.width = model.depth.input_width;
   view.height = model.depth.input_height;
-  return view;
+  return std::make_unique<FrameMaker>(camera, mask ? *mask : Mask(camera.Width(), camera.Height(), 1, 255),
+                                      view);
 }
-
-Mask WholePicture(const Camera& camera) { return Mask(camera.Width(), camera.Height(), 1, 255); }
-
-}  // namespace
 
 Session::Session(const InputStream& stream, const SessionOptions& options)
     : options_(options), trained_(LoadTrained(options.model, options.vocabulary)) {
@@ -31,11 +29,7 @@ Session::Session(const InputStream& stream, const SessionOptions& options)
 
 Session::Session(const Camera& camera, const std::optional<Mask>& mask, const SessionOptions& options)
     : options_(options), trained_(LoadTrained(options.model, options.vocabulary)) {
-  if (mask && (mask->Width() != camera.Width() || mask->Height() != camera.Height()))
-    throw InputError(StrCat("the mask is ", mask->Width(), "x", mask->Height(),
-                            ", the camera's pictures are ", camera.Width(), "x", camera.Height()));
-  maker_ = std::make_unique<FrameMaker>(camera, mask ? *mask : WholePicture(camera),
-                                        ViewOptions(options_, trained_.model));
+  maker_ = MakeFrames(camera, mask, options_.config.view, trained_.model);
   Begin(maker_->GetCamera(), maker_->GetMask());
 }
 

@@ -17,6 +17,10 @@ struct SessionOptions {
   bool live = false;  // threads: Submit and TakeResults instead of Process
 };
 
+// Pictures of a camera for a model's networks. Throws InputError for a mask of another size.
+std::unique_ptr<FrameMaker> MakeFrames(const Camera& camera, const std::optional<Mask>& mask,
+                                       RectifierOptions view, const Model& model);
+
 class Session {
  public:
   // Its frames.

@@ -152,6 +152,18 @@ TriangleMesh LoadModelSurface(const ModelChoice& choice) {
   return mesh;
 }
 
+Sim3 ToSimilarity(const Eigen::Matrix4d& matrix, const fs::path& source) {
+  const Eigen::Matrix3d linear = matrix.topLeftCorner<3, 3>();
+  const double determinant = linear.determinant();
+  if (!(determinant > 0)) throw InputError(source, "is no similarity: its determinant is not positive");
+  const double scale = std::cbrt(determinant);
+  const Eigen::Matrix3d rotation = linear / scale;
+  if (!(rotation * rotation.transpose()).isIdentity(1e-2) ||
+      (matrix.row(3) - Eigen::RowVector4d(0, 0, 0, 1)).norm() > 1e-6)
+    throw InputError(source, "is no similarity: rotation, one scale, translation, last line 0 0 0 1");
+  return {scale, Eigen::Quaterniond(rotation), matrix.topRightCorner<3, 1>()};
+}
+
 Sim3 LoadSimilarity(const fs::path& path) {
   const auto rows = LoadNumbers(path);
   Eigen::Matrix4d matrix;
@@ -162,15 +174,7 @@ Sim3 LoadSimilarity(const fs::path& path) {
       matrix(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(c)) = rows[r][c];
   }
   if (!shaped) throw InputError(path, "must hold a 4x4 matrix: four lines of four numbers");
-  const Eigen::Matrix3d linear = matrix.topLeftCorner<3, 3>();
-  const double determinant = linear.determinant();
-  if (!(determinant > 0)) throw InputError(path, "is no similarity: its determinant is not positive");
-  const double scale = std::cbrt(determinant);
-  const Eigen::Matrix3d rotation = linear / scale;
-  if (!(rotation * rotation.transpose()).isIdentity(1e-2) ||
-      (matrix.row(3) - Eigen::RowVector4d(0, 0, 0, 1)).norm() > 1e-6)
-    throw InputError(path, "is no similarity: rotation, one scale, translation, last line 0 0 0 1");
-  return {scale, Eigen::Quaterniond(rotation), matrix.topRightCorner<3, 1>()};
+  return ToSimilarity(matrix, path);
 }
 
 Sim3 LoadPairs(const fs::path& path) {
