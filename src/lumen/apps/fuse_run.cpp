@@ -103,19 +103,11 @@ FusionResult FuseRun(const RunFolder& run, const FusionOptions& options) {
 
 FusionResult FuseRunFinely(const RunFolder& run, const FusionOptions& options, const GatherOptions& gather) {
   const ViewList views = ListRunViews(run);
-  std::vector<DepthView> fine;
   ProgressBar progress("depth", views.count);
-  GatherDepths(views, gather, AvailableCores(), [&](int i, const DepthView& view) {
-    fine.push_back({view.camera, view.world_from_camera, view.depth.On(DiskMemory::Instance()), {}});
-    progress.Update(i + 1);
-  });
+  const ViewList fine =
+      GatherViews(views, gather, AvailableCores(), [&](int done) { progress.Update(done); });
   progress.Finish();
-  const auto load = [&](int i) {
-    DepthView view = fine[static_cast<size_t>(i)];
-    view.image = views.load(i).image;
-    return view;
-  };
-  return Fuse(run, {views.count, load}, options);
+  return Fuse(run, fine, options);
 }
 
 void SaveRunSurface(const fs::path& path, const FusionOptions& options) {

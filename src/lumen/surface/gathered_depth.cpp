@@ -149,4 +149,18 @@ void GatherDepths(const ViewList& views, const GatherOptions& options, int threa
   }
 }
 
+ViewList GatherViews(const ViewList& views, const GatherOptions& options, int threads,
+                     const std::function<void(int)>& progress) {
+  auto gathered = std::make_shared<std::vector<DepthView>>();
+  GatherDepths(views, options, threads, [&](int i, const DepthView& view) {
+    gathered->push_back({view.camera, view.world_from_camera, view.depth.On(DiskMemory::Instance()), {}});
+    if (progress) progress(i + 1);
+  });
+  return {views.count, [gathered, load = views.load](int i) {
+            DepthView view = (*gathered)[static_cast<size_t>(i)];
+            view.image = load(i).image;
+            return view;
+          }};
+}
+
 }  // namespace lumen

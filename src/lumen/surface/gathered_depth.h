@@ -23,4 +23,9 @@ DepthImage GatherDepth(const DepthView& view, const std::vector<const DepthView*
 void GatherDepths(const ViewList& views, const GatherOptions& options, int threads,
                   const std::function<void(int, const DepthView&)>& done);
 
+// The same as views that are ready to be fused: gathered depth, kept on the disk, with the pictures of
+// `views`.
+ViewList GatherViews(const ViewList& views, const GatherOptions& options, int threads,
+                     const std::function<void(int)>& progress = {});
+
 }  // namespace lumen

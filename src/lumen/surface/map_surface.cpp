@@ -38,16 +38,7 @@ FusionResult FuseMap(std::shared_ptr<const MapSnapshot> map, int submap, const G
                      const FusionOptions& fusion, int threads) {
   const ViewList views = ListMapViews(std::move(map), submap);
   if (views.count == 0 || gather.views == 0) return FuseViews(views, fusion, threads);
-  std::vector<DepthView> gathered;
-  GatherDepths(views, gather, threads, [&](int, const DepthView& view) {
-    gathered.push_back({view.camera, view.world_from_camera, view.depth.On(DiskMemory::Instance()), {}});
-  });
-  const auto load = [&](int i) {
-    DepthView view = gathered[static_cast<size_t>(i)];
-    view.image = views.load(i).image;
-    return view;
-  };
-  return FuseViews({views.count, load}, fusion, threads);
+  return FuseViews(GatherViews(views, gather, threads), fusion, threads);
 }
 
 }  // namespace lumen
