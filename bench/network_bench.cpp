@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lumen/base/timer.h"
+#include "lumen/network/arithmetic.h"
 #include "lumen/network/engine.h"
 #include "lumen/network/network_test_data.h"
 #include "lumen/network/plain_network.h"
@@ -90,25 +91,37 @@ void BM_Matching(benchmark::State& state) {
 }
 BENCHMARK(BM_Matching)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// Every kernel of this machine on data that stays in the first cache; the ratio to the plain one.
-void BM_Kernel(benchmark::State& state) {
-  const GemmKernel& kernel = *AvailableGemmKernels()[static_cast<size_t>(state.range(0))];
-  constexpr int kCount = 128;
-  std::vector<float> weights(kKernelChannels * kCount, 0.5F), rows(kCount * 48, 2.0F),
-      out(kKernelChannels * 48);
+// The products of Winograd's transform on data that stays in the first cache, in single and half precision.
+template <typename T>
+void RunKernel(const Arithmetic<T>& arithmetic, benchmark::State& state) {
+  constexpr int kCount = 128, kColumns = 48;
+  const auto channels = static_cast<size_t>(arithmetic.product.channels);
+  const auto filled = [&](size_t count, float value) {
+    const std::vector<float> wide(count, value);
+    std::vector<T> numbers(count);
+    arithmetic.narrow(wide.data(), static_cast<int>(count), numbers.data());
+    return numbers;
+  };
+  const std::vector<T> weights = filled(channels * kCount, 0.5F), rows = filled(kCount * kColumns, 2.0F);
+  std::vector<T> out(channels * kColumns);
   for (auto _ : state) {
-    for (int j = 0; j < 48; j += kernel.columns) {
-      kernel.with_stride(weights.data(), rows.data() + j, 48, kCount, out.data() + j, 48);
-    }
+    arithmetic.multiply(weights.data(), rows.data(), kColumns, kCount, kColumns, out.data(), kColumns);
     benchmark::DoNotOptimize(out);
   }
-  if (std::any_of(out.begin(), out.end(), [](float value) { return value != kCount; }))
+  std::vector<float> sums(out.size());
+  arithmetic.widen(out.data(), static_cast<int>(out.size()), sums.data());
+  if (std::any_of(sums.begin(), sums.end(), [](float value) { return value != kCount; }))
     state.SkipWithError("wrong sum");
-  state.SetLabel(kernel.name);
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(2e-9 * kKernelChannels * 48 * kCount, benchmark::Counter::kIsIterationInvariantRate);
+  state.SetLabel(arithmetic.name);
+  state.counters["GFLOP/s"] = benchmark::Counter(2e-9 * static_cast<double>(channels) * kColumns * kCount,
+                                                 benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(BM_Kernel)->DenseRange(0, static_cast<int>(AvailableGemmKernels().size()) - 1);
+void BM_FloatKernel(benchmark::State& state) { RunKernel(FloatArithmetic(), state); }
+BENCHMARK(BM_FloatKernel);
+void BM_HalfKernel(benchmark::State& state) {
+  RunKernel(HalfArithmetic() != nullptr ? *HalfArithmetic() : PlainHalfArithmetic(), state);
+}
+BENCHMARK(BM_HalfKernel);
 
 }  // namespace
 }  // namespace lumen

@@ -111,7 +111,8 @@ build_web() {
 # ctest counts suites; how many cases they held is read off its log.
 run_tests() {
   say "tests: $1"
-  ctest --preset "$1" -j"$(nproc)" --progress
+  # Said in so many words: where a failure is counted rather than fatal, the next line would hide it.
+  ctest --preset "$1" -j"$(nproc)" --progress || return 1
   grep -hoE '^\[  PASSED  \] [0-9]+ test' "build/$1/Testing/Temporary/LastTest.log" |
     awk '{ cases += $4 } END { print cases " cases passed" }'
 }
