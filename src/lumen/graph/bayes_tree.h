@@ -5,6 +5,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "lumen/graph/normal_block.h"
@@ -44,6 +45,7 @@ class BayesTree {
  public:
   int AddVariable(int dimension);
   int Dimension(int slot) const { return At(slot).dimension; }
+  int FreeDimension(int slot) const { return At(slot).free; }
   // Only the first `free` entries of its tangent are solved for; the rest stay what they are. From the next
   // elimination on, which has to touch every term it occurs in.
   void SetFree(int slot, int free) { At(slot).free = free; }
@@ -61,8 +63,14 @@ class BayesTree {
   // Puts a tangent elsewhere; what hangs on it has to be touched by the next elimination.
   void SetDelta(int slot, const Eigen::Ref<const Eigen::VectorXd>& delta);
 
+  // Of what is solved for, the first `entries` of each variable; what is held counts as known.
+  static constexpr int kAllEntries = 1 << 30;
   // The joint covariance (H⁻¹) of some variables, one after the other.
-  Eigen::MatrixXd JointCovariance(const std::vector<int>& slots) const;
+  Eigen::MatrixXd JointCovariance(const std::vector<int>& slots, int entries = kAllEntries) const;
+  // Of every variable by itself, by slot; empty where no term has touched it. Linear in the tree's size.
+  std::vector<Eigen::MatrixXd> Covariances(int entries = kAllEntries) const;
+  // H⁻¹ B for a B of few columns, given and found by slot; slots that are not given are zero.
+  std::vector<Eigen::MatrixXd> ApplyInverse(std::unordered_map<int, Eigen::MatrixXd> rhs, int columns) const;
 
  private:
   struct Variable {
@@ -99,6 +107,9 @@ class BayesTree {
   bool EliminateClique(Clique& clique, const std::vector<LinearFactor>& factors) const;
   int EliminateLevels(const std::vector<int>& cliques, const std::vector<LinearFactor>& factors, int threads);
   void SolveClique(Clique& clique, double wildfire);
+  std::vector<int> CliquesFromRoot() const;  // parents before their children
+  Eigen::MatrixXd SubstituteForward(const Clique& clique, int columns,
+                                    std::unordered_map<int, Eigen::MatrixXd>& rhs) const;
   int FirstEliminated(const std::vector<int>& slots) const;
   int NewClique();
   int FreeDimensionOf(const std::vector<int>& slots) const;

@@ -1,8 +1,6 @@
-// The numbers in a Bayes tree: eliminating a clique, back-substitution, covariances.
+// The numbers in a Bayes tree: eliminating a clique, back-substitution.
 #include <Eigen/Cholesky>
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 
 #include "lumen/base/error.h"
 #include "lumen/graph/bayes_tree.h"
@@ -175,50 +173,6 @@ TreeSolution BayesTree::Solve(double wildfire) {
   }
   new_roots_.clear();
   return solved;
-}
-
-// With H = L̂ L̂ᵀ over the whole tree, E picking the variables and Y = L̂⁻¹ E: Eᵀ H⁻¹ E = YᵀY. Forward
-// substitution only concerns the cliques between the variables and their root.
-Eigen::MatrixXd BayesTree::JointCovariance(const std::vector<int>& slots) const {
-  const int dimension = FreeDimensionOf(slots);
-  std::map<std::pair<int, int>, int> by_depth;  // deepest first
-  for (const int slot : slots) {
-    LUMEN_CHECK(At(slot).clique >= 0, "a variable that no factor has touched yet has no covariance");
-    std::vector<int> path;
-    for (int c = At(slot).clique; c >= 0; c = CliqueAt(c).parent) path.push_back(c);
-    for (size_t i = 0; i < path.size(); ++i) {
-      by_depth.emplace(std::pair(-static_cast<int>(path.size() - i), path[i]), path[i]);
-    }
-  }
-  std::unordered_map<int, Eigen::MatrixXd> rhs;
-  int column = 0;
-  for (const int slot : slots) {
-    rhs[slot].setZero(At(slot).free, dimension);
-    rhs[slot].middleCols(column, At(slot).free).setIdentity();
-    column += At(slot).free;
-  }
-  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(dimension, dimension);
-  for (const auto& [_, c] : by_depth) {
-    const Clique& clique = CliqueAt(c);
-    Eigen::MatrixXd e = Eigen::MatrixXd::Zero(FreeDimensionOf(clique.frontals), dimension);
-    int row = 0;
-    for (const int slot : clique.frontals) {
-      if (rhs.contains(slot)) e.middleRows(row, At(slot).free) = rhs[slot];
-      row += At(slot).free;
-    }
-    const Eigen::MatrixXd y = clique.L.triangularView<Eigen::Lower>().solve(e);
-    covariance.noalias() += y.transpose() * y;
-    if (clique.separator.empty()) continue;
-    const Eigen::MatrixXd passed = clique.W.transpose() * y;
-    row = 0;
-    for (const int slot : clique.separator) {
-      Eigen::MatrixXd& up = rhs[slot];
-      if (up.size() == 0) up.setZero(At(slot).free, dimension);
-      up -= passed.middleRows(row, At(slot).free);
-      row += At(slot).free;
-    }
-  }
-  return covariance;
 }
 
 }  // namespace lumen

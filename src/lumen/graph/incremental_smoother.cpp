@@ -304,4 +304,33 @@ Eigen::MatrixXd IncrementalSmoother::MarginalCovariance(const std::vector<Key>& 
   return whole.JointCovariance(slots);
 }
 
+Eigen::MatrixXd IncrementalSmoother::JointCovariance(const std::vector<Key>& keys, int entries) const {
+  std::vector<int> slots;
+  slots.reserve(keys.size());
+  for (const Key& key : keys) slots.push_back(SlotOf(key));
+  return tree_.JointCovariance(slots, entries);
+}
+
+std::map<Key, Eigen::MatrixXd> IncrementalSmoother::Covariances(int entries) const {
+  std::vector<Eigen::MatrixXd> by_slot = tree_.Covariances(entries);
+  std::map<Key, Eigen::MatrixXd> by_key;
+  for (const auto& [key, slot] : slots_) by_key.emplace(key, std::move(by_slot[static_cast<size_t>(slot)]));
+  return by_key;
+}
+
+std::map<Key, Eigen::MatrixXd> IncrementalSmoother::ApplyInverse(const std::map<Key, Eigen::MatrixXd>& rhs,
+                                                                 int columns) const {
+  std::unordered_map<int, Eigen::MatrixXd> by_slot;
+  for (const auto& [key, given] : rhs) {
+    const int slot = SlotOf(key);
+    Eigen::MatrixXd& rows = by_slot[slot];
+    rows.setZero(tree_.FreeDimension(slot), columns);
+    rows.topRows(given.rows()) = given;
+  }
+  std::vector<Eigen::MatrixXd> solved = tree_.ApplyInverse(std::move(by_slot), columns);
+  std::map<Key, Eigen::MatrixXd> by_key;
+  for (const auto& [key, slot] : slots_) by_key.emplace(key, std::move(solved[static_cast<size_t>(slot)]));
+  return by_key;
+}
+
 }  // namespace lumen

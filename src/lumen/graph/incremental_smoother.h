@@ -12,6 +12,7 @@
 // One Update is one Gauss–Newton step; call it without a change to go on refining.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "lumen/graph/bayes_tree.h"
@@ -87,6 +88,14 @@ class IncrementalSmoother {
   // The joint covariance of some variables' tangents, one after the other, by the factors as they are
   // linearised; of all entries, those that are held included.
   Eigen::MatrixXd MarginalCovariance(const std::vector<Key>& keys) const;
+
+  // Cheaper, by the tree as it stands: what is held counts as known. Of each variable's tangent the first
+  // `entries` that are not.
+  Eigen::MatrixXd JointCovariance(const std::vector<Key>& keys, int entries) const;
+  // Of every variable by itself; linear in the graph's size.
+  std::map<Key, Eigen::MatrixXd> Covariances(int entries) const;
+  // H⁻¹ B for a B of few columns, whose rows are given for the first entries of some variables.
+  std::map<Key, Eigen::MatrixXd> ApplyInverse(const std::map<Key, Eigen::MatrixXd>& rhs, int columns) const;
 
  private:
   struct Step;

@@ -181,6 +181,33 @@ TEST(Smoother, CovariancesEqualTheDenseInverse) {
   EXPECT_LT((covariance - expected).norm(), 1e-8 * expected.norm());
   EXPECT_LT((run.smoother.MarginalCovariance({PoseKey(9)}) - expected.bottomRightCorner(6, 6)).norm(),
             1e-8 * expected.norm());
+
+  // The same by the tree as it stands, which holds nothing here.
+  EXPECT_LT((run.smoother.JointCovariance(chosen, 100) - expected).norm(), 1e-8 * expected.norm());
+  EXPECT_LT(
+      (run.smoother.JointCovariance({PoseKey(9)}, 3) - expected.bottomRightCorner(6, 6).topLeftCorner(3, 3))
+          .norm(),
+      1e-8 * expected.norm());
+  for (const auto& [key, covariance_of_one] : run.smoother.Covariances(100)) {
+    const int at = system.Layout().IndexOf(key);
+    const int dimension = system.Layout().Dimension(at);
+    const Eigen::MatrixXd block =
+        dense.block(system.Layout().Offset(at), system.Layout().Offset(at), dimension, dimension);
+    EXPECT_LT((covariance_of_one - block).norm(), 1e-8 * expected.norm()) << ToString(key);
+  }
+  Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(dense.rows(), 2);
+  std::map<Key, Eigen::MatrixXd> given;
+  for (const Key& key : {PoseKey(3), PoseKey(9)}) {
+    given[key] = Eigen::MatrixXd::Random(6, 2);
+    rhs.middleRows(system.Layout().Offset(system.Layout().IndexOf(key)), 6) = given[key];
+  }
+  const Eigen::MatrixXd solution = dense * rhs;
+  for (const auto& [key, rows] : run.smoother.ApplyInverse(given, 2)) {
+    const int at = system.Layout().IndexOf(key);
+    EXPECT_LT((rows - solution.middleRows(system.Layout().Offset(at), rows.rows())).norm(),
+              1e-8 * solution.norm())
+        << ToString(key);
+  }
 }
 
 // r = atan(x) far from its minimum: a full Gauss–Newton step overshoots without end.
