@@ -25,6 +25,11 @@ Json FrameLine(const FrameResult& result) {
   line["matches"] = track.consistent;
   line["inliers"] = track.inliers;
   line["explained"] = track.explained;
+  line["mismatch"] = track.mismatch;
+  line["rest_mismatch"] = track.rest_mismatch;
+  line["moving"] = track.moving;
+  line["feature_error"] = track.feature_error;
+  line["depth"] = track.depth;
   line["overlap"] = track.overlap.point;
   line["flow"] = track.overlap.flow;
   line["contrast"] = result.contrast;

@@ -15,6 +15,7 @@ struct DepthView {
   Rigid3 world_from_camera;
   DepthImage depth;
   RgbImage image;
+  Image<float> sigma = {};  // standard deviation, as a share of the depth; empty, or 0: not known
 };
 
 // Views that are loaded one at a time: a long video's do not fit into memory all at once.

@@ -17,6 +17,9 @@ struct VertexAttribute {
 // Names of attributes of a fused surface: the mean place it was seen from.
 inline constexpr std::array<const char*, 3> kSeenFrom = {"seen_from_x", "seen_from_y", "seen_from_z"};
 
+// How far a vertex may be off along its normal: standard deviation, in the mesh's unit.
+inline constexpr const char* kSigma = "sigma";
+
 struct TriangleMesh {
   std::vector<Eigen::Vector3f> vertices;
   std::vector<std::array<int32_t, 3>> triangles;

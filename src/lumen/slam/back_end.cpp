@@ -140,6 +140,10 @@ void BackEnd::InjectLoop(KeyframeId query, KeyframeId reference, const PairEvide
   Publish();
 }
 
+MapCertainty BackEnd::Certainty(int submap, const FrameLog& frames) const {
+  return MeasureCertainty(mapper_, *Snapshot(), submap, frames, options_.certainty, options_.Threads());
+}
+
 void BackEnd::Publish() {
   auto snapshot = mapper_.MakeSnapshot();
   std::vector<LoopEvent> events = loops_.TakeEvents();

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "lumen/slam/keyframe_culler.h"
+#include "lumen/slam/map_certainty.h"
 
 namespace lumen {
 
@@ -39,6 +40,9 @@ class BackEnd {
   void Refine();
   // A loop as given, right or wrong: for experiments and tests.
   void InjectLoop(KeyframeId query, KeyframeId reference, const PairEvidence& evidence);
+
+  // How sure the map is of a sub-map, as it stands; on the thread that adds to it, or after.
+  MapCertainty Certainty(int submap, const FrameLog& frames) const;
 
   // May be called from any thread.
   std::shared_ptr<const MapSnapshot> Snapshot() const;

@@ -79,6 +79,7 @@ class Mapper {
   // The share of an edge's samples that counts as hidden, over both directions.
   double HiddenShare(KeyframeId a, KeyframeId b) const { return edges_.at(Ordered(a, b)).hidden.Share(); }
   const MapTrouble& Trouble() const { return trouble_; }
+  const IncrementalSmoother& Smoother() const { return smoother_; }
   std::vector<MapEdge> Edges() const;
   std::vector<KeyframeId> Neighbours(KeyframeId id) const;
   std::vector<KeyframeId> KeyframesOf(int submap) const;

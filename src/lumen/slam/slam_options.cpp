@@ -190,6 +190,22 @@ void RelocalisationOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 0, .max = 1, .help = "share of the keyframe that must be seen"});
 }
 
+void CertaintyOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("across", across,
+                {.min = 0, .max = 100, .help = "the smoother's sigma of positions across the view, times"});
+  visitor.Field("along", along, {.min = 0, .max = 100, .help = "the same along the view, times"});
+  visitor.Field("turn", turn, {.min = 0, .max = 100, .help = "the smoother's sigma of directions, times"});
+  visitor.Field("step_turn", step_turn,
+                {.min = 0, .max = 100, .help = "the same from one keyframe to another, times"});
+  visitor.Field("scale", scale, {.min = 0, .max = 1, .help = "sigma of a keyframe's scale, as a share"});
+  visitor.Field("drift", drift, {.min = 0, .max = 1, .help = "of the way between keyframes, besides"});
+  visitor.Field("bend", bend, {.min = 0, .max = 1, .help = "of the path's extent, besides"});
+  visitor.Field("frame_position", frame_position,
+                {.min = 0, .max = 1, .unit = "depths", .help = "what tracking adds between keyframes"});
+  visitor.Field("frame_degrees", frame_degrees,
+                {.min = 0, .max = 90, .unit = "degrees", .help = "what tracking adds between keyframes"});
+}
+
 void SlamOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("tracking", tracking);
   visitor.Group("keyframe", keyframe);
@@ -197,6 +213,7 @@ void SlamOptions::Describe(ConfigVisitor& visitor) {
   visitor.Group("loop", loop);
   visitor.Group("map", map);
   visitor.Group("relocalisation", relocalisation);
+  visitor.Group("certainty", certainty);
   visitor.Field("threads", threads, {.min = 0, .max = 256, .help = "of the back end; 0: as there are cores"});
 }
 

@@ -129,6 +129,27 @@ struct RelocalisationOptions {
   void Describe(ConfigVisitor& visitor);
 };
 
+// How far what the map says may be off. The smoother's covariances are those of a model in which every pixel
+// errs by itself and nothing is biased; these numbers carry them over to what errors are, as measured on
+// simulated subjects (docs/uncertainty.md).
+struct CertaintyOptions {
+  // What the smoother's standard deviations are to be multiplied by …
+  double across = 0.18;     // of positions, across the line of sight
+  double along = 0.11;      // and along it
+  double turn = 0.19;       // of directions
+  double step_turn = 0.18;  // of one keyframe's direction as seen from another
+  // … and what it does not know of: a scale that creeps, as a share of the way between two keyframes, and of
+  // the path's extent once the path has been aligned as a whole.
+  double drift = 0.005;
+  double bend = 0.0025;
+  double scale = 0.011;  // of a keyframe's depth, as a share: what the smoother says of it tells nothing
+  // What tracking adds to a frame between keyframes.
+  double frame_position = 0.0013;  // of the depth
+  double frame_degrees = 0.07;
+
+  void Describe(ConfigVisitor& visitor);
+};
+
 struct SlamOptions {
   TrackingOptions tracking;
   KeyframeOptions keyframe;
@@ -136,6 +157,7 @@ struct SlamOptions {
   LoopOptions loop;
   MapOptions map;
   RelocalisationOptions relocalisation;
+  CertaintyOptions certainty;
   int threads = 0;  // of the back end; 0: as many as there are cores, within reason. The bits are the same.
   // Of tracking's linearisations: those cores that networks, tracking and mapping leave idle.
   int TrackingThreads() const;

@@ -53,6 +53,9 @@ class SlamPipeline {
   // Of the largest connected map, by the present state.
   Trajectory FramePoses() const;
   Trajectory KeyframePoses() const;
+  // How sure the map is of a sub-map's keyframes, and of one of its frames; after Finish.
+  MapCertainty Certainty(int submap) const { return back_end_.Certainty(submap, Frames()); }
+  const CertaintyOptions& CertaintyModel() const { return options_.certainty; }
 
  protected:
   SlamPipeline(std::shared_ptr<const View> view, std::shared_ptr<const Vocabulary> vocabulary,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
@@ -211,6 +212,36 @@ Tracker::Matched Tracker::Match(const Reference& reference, const LiveFrame& liv
           false};
 }
 
+namespace {
+
+// Cells of the picture whose matches, in the middle, are missed by this much move by themselves.
+constexpr double kMovingPixels = 1.5;
+constexpr int kCellPixels = 20;
+
+double MiddleOf(std::vector<double>& values, double share) {
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+void DescribeMisses(const std::vector<std::pair<Eigen::Vector2i, double>>& misses, TrackResult& result) {
+  if (misses.empty()) return;
+  std::vector<double> all;
+  std::map<std::pair<int, int>, std::vector<double>> cells;
+  for (const auto& [pixel, miss] : misses) {
+    all.push_back(miss);
+    cells[{pixel.x() / kCellPixels, pixel.y() / kCellPixels}].push_back(miss);
+  }
+  result.mismatch = MiddleOf(all, 0.5);
+  result.rest_mismatch = MiddleOf(all, 0.9);
+  int moving = 0;
+  for (auto& [_, cell] : cells) moving += MiddleOf(cell, 0.5) > kMovingPixels ? 1 : 0;
+  result.moving = static_cast<double>(moving) / static_cast<double>(cells.size());
+}
+
+}  // namespace
+
 TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, const Matched& found,
                            const std::optional<Rigid3>& camera_from_keyframe) const {
   const PairRegistration& matched = found.pair;
@@ -228,6 +259,7 @@ TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, co
   result.consistent = static_cast<int>(matched.consistent.size());
   result.inliers = static_cast<int>(matched.inliers.size());
   result.foreseen = found.foreseen;
+  result.depth = std::exp(reference.state.log_scale) * reference.samples->MeanDepth();
   if (!camera_from_keyframe && !matched.Ok()) {
     result.reason = "no guess and no matches that agree in space";
     return result;
@@ -265,15 +297,18 @@ TrackResult Tracker::Align(const LiveFrame& live, const Reference& reference, co
     result.reason = aligned.reason;
 
   int explained = 0;
+  std::vector<std::pair<Eigen::Vector2i, double>> misses;
   std::vector<double> depths;  // logarithms of the map's depth over the frame's, where that is known
   for (const lumen::Match& match : matched.consistent) {
     const double mismatch_there = Mismatch(match, reference.depth, from, to, result.camera_from_reference);
+    misses.emplace_back(match.source, mismatch_there);
     if (mismatch_there >= kExplainedPixels) continue;
     ++explained;
     if (found.foreseen) continue;
     depths.push_back(
         LogDepthRatio(match, reference.depth, live.AverageDepth(), from, to, result.camera_from_reference));
   }
+  DescribeMisses(misses, result);
   result.explained = result.consistent == 0 ? 0 : static_cast<double>(explained) / result.consistent;
   if (depths.size() >= kLeastForSpread) result.depth_spread = Spread(depths);
   result.overlap = MeasureOverlap(reference.depth, *reference.samples->keyframe->frame->view,

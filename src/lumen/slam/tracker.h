@@ -38,12 +38,16 @@ struct TrackResult {
   KeyframeId reference = -1;
   Rigid3 world_from_camera;
   Rigid3 camera_from_reference;
-  int keypoints = 0;        // tried against the reference
-  int consistent = 0;       // that passed the cycle check
-  int inliers = 0;          // that agree in space, or lie where they were foreseen
-  bool foreseen = false;    // the latter: nearly all of them do, and nothing else was asked
-  double explained = 0;     // share of the cycle-checked matches the final pose explains
+  int keypoints = 0;         // tried against the reference
+  int consistent = 0;        // that passed the cycle check
+  int inliers = 0;           // that agree in space, or lie where they were foreseen
+  bool foreseen = false;     // the latter: nearly all of them do, and nothing else was asked
+  double explained = 0;      // share of the cycle-checked matches the final pose explains
+  double mismatch = 0;       // median distance in pixels by which it misses them
+  double rest_mismatch = 0;  // what a tenth of them is beyond
+  double moving = 0;        // share of the picture, where there are matches, that does not move with the rest
   double depth_spread = 0;  // of the frame's depth about the map's, over those matches; 0: too few
+  double depth = 0;         // mean of the reference's, in map units: what distances here are measured in
   Overlap overlap;          // of the reference, in the frame
   double feature_error = 0;
   int iterations = 0;
