@@ -38,8 +38,9 @@ int PlaceInDisturbance(const Window& window, int severity, int frame, const Rand
 
 const std::vector<std::string>& DegradationNames() {
   static const std::vector<std::string> names = {
-      "motion-blur", "defocus", "overexposure",   "underexposure",     "smudge",   "blood", "smoke",
-      "bubbles",     "tool",    "dropped-frames", "duplicated-frames", "blackout", "jump"};
+      "motion-blur", "defocus", "overexposure", "underexposure", "smudge",         "blood",
+      "smoke",       "bubbles", "tool",         "instrument",    "dropped-frames", "duplicated-frames",
+      "blackout",    "jump",    "breathing"};
   return names;
 }
 
@@ -82,6 +83,11 @@ int Degrader::SeverityOf(DegradationKind kind) const {
 bool Degrader::IsBlackedOut(int frame) const {
   const int severity = SeverityOf(DegradationKind::kBlackout);
   return PlaceInDisturbance(kBlackout, severity, frame, Random(seed_).Split("blackout")) >= 0;
+}
+
+double Degrader::TissueMillimetres() const {
+  constexpr double kPerSeverity = 2;
+  return kPerSeverity * SeverityOf(DegradationKind::kBreathing);
 }
 
 std::vector<int> Degrader::MakeTimeline(int frames) const {

@@ -21,12 +21,14 @@ enum class DegradationKind {
   kBlood,   // a film of blood or fluid
   kSmoke,
   kBubbles,
-  kTool,  // an instrument in the way
+  kTool,        // an instrument in the way
+  kInstrument,  // one that comes in, works and goes
   // of the sequence
   kDroppedFrames,
   kDuplicatedFrames,
   kBlackout,
-  kJump  // the camera is suddenly elsewhere
+  kJump,      // the camera is suddenly elsewhere
+  kBreathing  // the tissue moves by up to two millimetres a degree
 };
 
 inline constexpr int kMaxSeverity = 5;
@@ -51,6 +53,7 @@ class Degrader {
   // is missing, what is duplicated comes twice. Never falls; needs a video of Timeline().back() + 1 frames.
   std::vector<int> MakeTimeline(int frames) const;
   bool IsBlackedOut(int frame) const;
+  double TissueMillimetres() const;  // by which the tissue moves at most
   // The picture of frame number `frame`, spoilt. Black outside the mask, whatever was there.
   RgbImage Apply(const RgbImage& image, ImageView<const uint8_t> mask, int frame) const;
 

@@ -181,28 +181,72 @@ void Bubbles(float severity, const EffectContext& context, Image<float>& light) 
 }
 
 // A round steel shaft from the edge of the picture, in and out by and by.
+// A shaft with jaws, in the picture's plane.
+struct Shaft {
+  Vector2f tip, inwards;  // the latter of unit length, from the edge to the tip
+  float radius = 1;       // pixels
+  float marks = 0;        // how close the dark bands along it follow each other; 0: none
+};
+
+void DrawShaft(const Shaft& shaft, const EffectContext& context, Image<float>& light) {
+  const Vector2f across(-shaft.inwards.y(), shaft.inwards.x());
+  ForEachContentPixel(context, light, [&](int x, int y, float* rgb) {
+    const Vector2f offset = Vector2f(static_cast<float>(x), static_cast<float>(y)) - shaft.tip;
+    const float along = -offset.dot(shaft.inwards);  // from the tip back to the edge
+    const float side = offset.dot(across) / shaft.radius;
+    // The jaws taper over two radii.
+    const float taper = 2 * shaft.radius;
+    const float half = along < taper ? 0.35F + 0.65F * std::max(0.0F, along) / taper : 1.0F;
+    if (along < 0 || std::abs(side) > half) return;
+    const float facing = std::sqrt(std::max(0.0F, 1 - side * side / (half * half)));
+    const float shine = 0.75F * std::exp(-40 * (side + 0.25F) * (side + 0.25F));
+    const float band = shaft.marks > 0 && std::sin(shaft.marks * along / shaft.radius) > 0.6F ? 0.3F : 1.0F;
+    const float steel = band * (0.05F + 0.22F * facing + shine);
+    for (int c = 0; c < 3; ++c) rgb[c] = steel * (1 + 0.03F * static_cast<float>(c));
+  });
+}
+
+Vector2f MiddleOf(const Image<float>& light) {
+  return {0.5F * static_cast<float>(light.Width()), 0.5F * Unit(light)};
+}
+
+Shaft ShaftAt(float angle, float reach, float aside, float radius, const Image<float>& light) {
+  const Vector2f inwards(-std::cos(angle), -std::sin(angle));
+  const Vector2f across(-inwards.y(), inwards.x());
+  return {MiddleOf(light) - reach * inwards + aside * across, inwards, radius, 0};
+}
+
 void ShowTool(float severity, const EffectContext& context, Image<float>& light) {
   Random random = context.random.Split("tool");
   const auto angle = static_cast<float>(random.Uniform(0.15, 2.9));
-  const Vector2f inwards(-std::cos(angle), -std::sin(angle));
-  const Vector2f across(-inwards.y(), inwards.x());
-  const Vector2f middle(0.5F * static_cast<float>(light.Width()), 0.5F * Unit(light));
   const float sway = context.noise.Value({0.02F * static_cast<float>(context.frame), 17.5F, 2.5F});
   const float radius = (0.04F + 0.022F * severity) * Unit(light);
   const float reach = (0.62F - 0.17F * severity - 0.12F * sway) * Unit(light);  // of the tip from the middle
   const float aside = static_cast<float>(random.Uniform(-0.12, 0.12)) * Unit(light);
-  ForEachContentPixel(context, light, [&](int x, int y, float* rgb) {
-    const Vector2f offset = Vector2f(static_cast<float>(x), static_cast<float>(y)) - middle;
-    const float along = -offset.dot(inwards) - reach;  // from the tip back to the edge
-    const float side = (offset.dot(across) - aside) / radius;
-    // The jaws taper over two radii.
-    const float half = along < 2 * radius ? 0.35F + 0.65F * std::max(0.0F, along) / (2 * radius) : 1.0F;
-    if (along < 0 || std::abs(side) > half) return;
-    const float facing = std::sqrt(std::max(0.0F, 1 - side * side / (half * half)));
-    const float shine = 0.75F * std::exp(-40 * (side + 0.25F) * (side + 0.25F));
-    const float steel = 0.05F + 0.22F * facing + shine;
-    for (int c = 0; c < 3; ++c) rgb[c] = steel * (1 + 0.03F * static_cast<float>(c));
-  });
+  DrawShaft(ShaftAt(angle, reach, aside, radius, light), context, light);
+}
+
+// Comes in from a side, works there for a while, to and fro and aside, and goes; each time from another side.
+void ShowInstrument(float severity, const EffectContext& context, Image<float>& light) {
+  constexpr int kVisit = 100, kThere = 75, kComing = 12;  // frames
+  const int frame = context.frame % kVisit;
+  const auto visit = static_cast<uint64_t>(context.frame / kVisit);
+  Random random = context.random.Split("instrument").Split(visit);
+  const auto angle = static_cast<float>(random.Uniform(0, 6.28));
+  const int first = static_cast<int>(random.UniformInt(kComing, kVisit - kThere));
+  const int since = frame - first, left = first + kThere - frame;
+  if (since < 0 || left < 0) return;
+  const float in = std::min(1.0F, static_cast<float>(std::min(since, left)) / kComing);
+  const auto wander = [&](float channel) {
+    return context.noise.Value({0.06F * static_cast<float>(context.frame), channel, 3.5F});
+  };
+  const float deep = 0.35F - 0.09F * severity;  // of the tip from the middle; beyond it where negative
+  const float reach = (1 - in) * 0.9F + in * (deep + (0.06F + 0.03F * severity) * wander(4.5F));
+  const float aside = (0.05F + 0.04F * severity) * wander(11.5F);
+  Shaft shaft = ShaftAt(angle, reach * Unit(light), aside * Unit(light),
+                        (0.05F + 0.025F * severity) * Unit(light), light);
+  shaft.marks = 1.7F;
+  DrawShaft(shaft, context, light);
 }
 
 }  // namespace
@@ -250,10 +294,13 @@ void ApplyEffect(const Degradation& degradation, const EffectContext& context, I
       return Bubbles(severity, context, light);
     case DegradationKind::kTool:
       return ShowTool(severity, context, light);
+    case DegradationKind::kInstrument:
+      return ShowInstrument(severity, context, light);
     case DegradationKind::kDroppedFrames:
     case DegradationKind::kDuplicatedFrames:
     case DegradationKind::kBlackout:
     case DegradationKind::kJump:
+    case DegradationKind::kBreathing:
       return;
   }
 }

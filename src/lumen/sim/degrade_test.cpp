@@ -41,10 +41,11 @@ class EveryDegradation : public testing::TestWithParam<std::string> {
   Degrader Make(int severity) const {
     return Degrader(ParseDegradations(GetParam() + ":" + std::to_string(severity)), 5);
   }
-  // How much is changed over a while: mean change of the picture, and frames that are not where they were.
+  // How much is changed over a while: mean change of the picture, frames that are not where they were, and
+  // tissue that is not.
   double Harm(int severity) const {
     const Degrader degrader = Make(severity);
-    double harm = 0;
+    double harm = degrader.TissueMillimetres();
     const std::vector<int> timeline = degrader.MakeTimeline(120);
     for (int frame = 1; frame < 120; ++frame) {
       harm += std::abs(timeline[static_cast<size_t>(frame)] - timeline[static_cast<size_t>(frame - 1)] - 1);

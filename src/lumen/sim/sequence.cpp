@@ -76,13 +76,29 @@ SimulatedSequence::SimulatedSequence(std::shared_ptr<const Anatomy> anatomy, con
   path.frames = timeline_.back() + 2;
   path_ = MakePath(*anatomy_, path);
   gains_ = MeterPath(renderer_, path_, path.fps, options.threads);
+  if (degrader_.TissueMillimetres() > 0) motion_.emplace(degrader_.TissueMillimetres(), options.seed);
 }
 
 SimulatedFrame SimulatedSequence::Render(int index) const {
   const size_t source = SourceFrame(index);
   RenderedFrame rendered = renderer_.Render({path_[source], source, gains_[source], path_[source + 1]});
+  if (motion_) rendered = motion_->Move(rendered, View(), ContentMask(), path_[source], Time(index)).frame;
   return {index, Time(index), degrader_.Apply(rendered.image, ContentMask(), index),
           std::move(rendered.depth), path_[source]};
+}
+
+DepthImage SimulatedSequence::RenderDepth(int index) const {
+  DepthImage depth = renderer_.RenderDepth(Pose(index));
+  if (!motion_) return depth;
+  const RenderedFrame rest{RgbImage(depth.Width(), depth.Height(), 3), std::move(depth)};
+  return motion_->Move(rest, View(), ContentMask(), Pose(index), Time(index)).frame.depth;
+}
+
+Image<float> SimulatedSequence::TissueFlow(int index) const {
+  if (!motion_) return {};
+  DepthImage depth = renderer_.RenderDepth(Pose(index));
+  const RenderedFrame rest{RgbImage(depth.Width(), depth.Height(), 3), std::move(depth)};
+  return motion_->Move(rest, View(), ContentMask(), Pose(index), Time(index)).flow;
 }
 
 Trajectory SimulatedSequence::GroundTruth() const {

@@ -10,6 +10,7 @@
 #include "lumen/sim/degrade.h"
 #include "lumen/sim/path.h"
 #include "lumen/sim/renderer.h"
+#include "lumen/sim/tissue_motion.h"
 
 namespace lumen {
 
@@ -50,7 +51,9 @@ class SimulatedSequence {
   const Renderer& FrameRenderer() const { return renderer_; }
 
   SimulatedFrame Render(int index) const;
-  DepthImage RenderDepth(int index) const { return renderer_.RenderDepth(Pose(index)); }
+  DepthImage RenderDepth(int index) const;
+  // How far the tissue at each pixel has gone from where it rests, in pixels; empty: it rests.
+  Image<float> TissueFlow(int index) const;
   const Rigid3& Pose(int index) const { return path_[SourceFrame(index)]; }
   double Time(int index) const { return index / options_.path.fps; }
   Trajectory GroundTruth() const;
@@ -68,6 +71,7 @@ class SimulatedSequence {
   std::vector<int> timeline_;  // frame of the path that each frame shows
   std::vector<Rigid3> path_;
   std::vector<float> gains_;  // auto-exposure along the path
+  std::optional<TissueMotion> motion_;
 };
 
 }  // namespace lumen
