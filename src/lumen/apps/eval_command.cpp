@@ -39,6 +39,18 @@ void PrintGrades(const Grades& grades, std::ostream& out) {
   }
 }
 
+// Shares of errors within what they were said to be.
+void PrintCalibration(const std::map<std::string, CalibrationScore>& scores, std::ostream& out) {
+  if (scores.empty()) return;
+  out << "how true the uncertainties are      within 1 σ   2 σ   3 σ      NLL   (one σ for all)\n";
+  for (const auto& [name, score] : scores) {
+    out << std::left << std::setw(34) << name << std::right << std::fixed << std::setprecision(1);
+    out << std::setw(12) << 100 * score.within[0] << std::setw(6) << 100 * score.within[1] << std::setw(6)
+        << 100 * score.within[2];
+    out << std::setprecision(3) << std::setw(9) << score.nll << std::setw(13) << score.constant_nll << '\n';
+  }
+}
+
 // Each reason once, with all the metrics it took away.
 void WarnOfAbsent(const Grades& grades) {
   std::map<std::string, std::string> by_reason;
@@ -75,6 +87,7 @@ void RunEval(EvalOptions options) {
   for (const std::string& note : grading.notes) LogWarning(estimate.name, ": ", note);
   WarnOfAbsent(grading.grades);
   PrintGrades(grading.grades, std::cout);
+  PrintCalibration(grading.calibration, std::cout);
   if (grading.all_frames) {
     std::cout << "all placed frames:\n";
     PrintGrades(*grading.all_frames, std::cout);

@@ -52,6 +52,8 @@ DepthView LoadView(const RunFolder& run, const PlacedMap& map) {
   const DepthImage z = LoadScaledDepth(map.file.path, *run.depth_scale);
   view.camera = *run.depth_camera->Resized(z.Width(), z.Height()).AsUnified();
   view.depth = ViewDepthOfZ(z, view.camera);
+  Image<float> sigma = LoadRunSigma(run.path, map.file.frame);
+  if (SameSize(sigma, view.depth)) view.sigma = std::move(sigma);
   const fs::path picture = run.path / run_file::kImages / map.file.path.filename();
   if (fs::exists(picture)) {
     view.image = LoadPng8(picture);
@@ -79,7 +81,9 @@ void GatherRunDepth(const fs::path& path, const GatherOptions& options) {
   const std::vector<PlacedMap> maps = PlaceMaps(run);
   ProgressBar progress("depth", views.count);
   GatherDepths(views, options, AvailableCores(), [&](int i, const DepthView& view) {
-    SaveRunDepth(path, maps[static_cast<size_t>(i)].file.frame, ZOfViewDepth(view.depth, view.camera));
+    const int64_t frame = maps[static_cast<size_t>(i)].file.frame;
+    SaveRunDepth(path, frame, ZOfViewDepth(view.depth, view.camera));
+    SaveRunSigma(path, frame, view.sigma);
     progress.Update(i + 1);
   });
   progress.Finish();

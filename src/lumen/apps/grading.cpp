@@ -6,6 +6,7 @@
 
 #include "lumen/apps/one_scale_grading.h"
 #include "lumen/apps/surface_grading.h"
+#include "lumen/apps/uncertainty_grading.h"
 #include "lumen/base/error.h"
 #include "lumen/base/parallel.h"
 #include "lumen/eval/overlap.h"
@@ -299,6 +300,7 @@ Estimate LoadRunEstimate(const fs::path& path) {
   Estimate estimate;
   const fs::path whole = fs::absolute(path).lexically_normal();
   estimate.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  estimate.folder = path;
   estimate.keyframes = std::move(run.keyframes);
   estimate.frames = std::move(run.frames);
   estimate.depth = std::move(run.depth);
@@ -365,6 +367,8 @@ Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const Gradin
   AddCounts(estimate, truth, grading.grades);
   AddLoopGrades(estimate, truth, options.max_time_gap, grading.grades);
   AddSurfaceGrades(estimate, truth, grading.keyframes, options.threads, grading.grades);
+  grading.calibration =
+      GradeUncertainty(estimate, truth, grading.keyframes, grading.maps, options.threads, grading.grades);
   if (options.one_scale) AddOneScaleGrades(estimate, truth, options, grading.grades);
   if (options.all_frames && !estimate.frames.empty()) {
     std::vector<DepthMapGrade> maps;
@@ -380,6 +384,10 @@ Json GradingToJson(const Grading& grading, const Estimate& estimate, const Truth
   json["truth"] = truth.name;
   if (!estimate.version.empty()) json["version"] = estimate.version;
   if (grading.all_frames) json["all_frames"] = grading.all_frames->ToJson();
+  if (!grading.calibration.empty()) {
+    json["calibration"] = Json::MakeObject();
+    for (const auto& [name, score] : grading.calibration) json["calibration"][name] = score.ToJson();
+  }
   if (!grading.notes.empty()) {
     json["notes"] = Json::MakeArray();
     for (const std::string& note : grading.notes) json["notes"].Append(note);

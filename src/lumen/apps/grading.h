@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "lumen/eval/calibration.h"
 #include "lumen/eval/grades.h"
 #include "lumen/io/frame_source.h"
 #include "lumen/io/run_folder.h"
@@ -31,6 +32,7 @@ Truth LoadTruth(const std::filesystem::path& path, double fps = 30);
 // What a system says. The paper grades keyframes only; `frames` is what else was placed.
 struct Estimate {
   std::string name;
+  std::filesystem::path folder;  // of a run; empty for other systems
   Trajectory keyframes;
   Trajectory frames;
   std::vector<RunDepthFile> depth;
@@ -77,6 +79,7 @@ struct Grading {
   TrajectoryErrors keyframes;
   std::optional<TrajectoryErrors> frames;
   std::vector<DepthMapGrade> maps;
+  std::map<std::string, CalibrationScore> calibration;  // by what is said to be so sure
   std::vector<std::string> notes;
 };
 

@@ -7,6 +7,7 @@
 
 #include "lumen/apps/run_recorder.h"
 #include "lumen/apps/run_summary.h"
+#include "lumen/apps/run_uncertainty.h"
 #include "lumen/base/error.h"
 #include "lumen/base/first_failure.h"
 #include "lumen/base/log.h"
@@ -144,6 +145,9 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
   failure.Try([&] {
     if (!map->keyframes.empty())
       SaveMap(options.output / run_file::kMap, {*map, slam.Words(), setup.model.hash});
+  });
+  failure.Try([&] {
+    if (!map->keyframes.empty()) totals.uncertainty = SaveUncertainty(options.output, slam, *map);
   });
   totals.unreadable = setup.stream->Unreadable();
   totals.interrupted = stop;

@@ -97,6 +97,7 @@ Json Summarise(Json known, const RunCounts& counts, const RunTotals& totals, con
   if (!counts.delays_ms.empty()) summary["delay_ms"] = DescribeDelays(counts.delays_ms);
   summary["peak_memory_mb"] = PeakMemoryMb();
   summary["stages"] = DescribeStages(times);
+  if (!totals.uncertainty.IsNull()) summary["uncertainty"] = totals.uncertainty;
   summary["interrupted"] = totals.interrupted;
   summary[run_key::kFinished] = totals.failed.empty();
   if (!totals.failed.empty()) summary[run_key::kFailed] = totals.failed;

@@ -25,6 +25,7 @@ struct RunTotals {
   double seconds = 0;
   bool interrupted = false;
   MapTrouble trouble;
+  Json uncertainty;    // medians; see run_uncertainty.h
   std::string failed;  // why; empty if nothing did
 };
 

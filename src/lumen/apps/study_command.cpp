@@ -170,6 +170,7 @@ void AddStudyCommand(Command& app) {
   AddStudyCompareCommand(study);
   AddStudyCtCommand(study);
   AddStudyPriorsCommand(study);
+  AddStudyUncertaintyCommand(study);
 }
 
 }  // namespace lumen

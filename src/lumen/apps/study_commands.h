@@ -13,6 +13,7 @@ void AddStudyCrossSubjectCommand(Command& study);
 void AddStudyCompareCommand(Command& study);
 void AddStudyCtCommand(Command& study);
 void AddStudyPriorsCommand(Command& study);
+void AddStudyUncertaintyCommand(Command& study);
 
 // Options of the studies that run SLAM.
 struct StudyRunOptions {

@@ -11,8 +11,6 @@
 
 namespace lumen {
 
-namespace {
-
 std::vector<double> DistancesTo(const TriangleMesh& model, const std::vector<Eigen::Vector3d>& points,
                                 const Sim3& model_from_points, int threads) {
   constexpr int64_t kChunk = 1000;
@@ -27,8 +25,6 @@ std::vector<double> DistancesTo(const TriangleMesh& model, const std::vector<Eig
   });
   return distances;
 }
-
-}  // namespace
 
 void AddSurfaceGrades(const Estimate& estimate, const Truth& truth, const TrajectoryErrors& errors,
                       int threads, Grades& grades) {

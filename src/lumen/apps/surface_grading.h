@@ -2,8 +2,12 @@
 #pragma once
 
 #include "lumen/apps/grading.h"
+#include "lumen/scene/mesh.h"
 
 namespace lumen {
+
+std::vector<double> DistancesTo(const TriangleMesh& model, const std::vector<Eigen::Vector3d>& points,
+                                const Sim3& model_from_points, int threads);
 
 // Adds `surface_mean`, `surface_median` and `surface_area`, or why they are absent. Nothing where there is no
 // surface at all.

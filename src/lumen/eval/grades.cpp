@@ -61,6 +61,8 @@ const std::vector<MetricInfo>& AllMetrics() {
       {"surface_mean", "surface, mean", "length", false, 2},
       {"surface_median", "surface, median", "length", false, 2},
       {"surface_area", "surface, area", "length²", true, 0},
+      {"surface_better_half", "surface, surer half", "length", false, 2},
+      {"surface_worse_half", "surface, less sure half", "length", false, 2},
       {"chained_ate", "ATE, chained", "length", false, 2},
       {"chained_rte", "RTE, chained", "length", false, 3},
       {"chained_rot_deg", "ROT, chained", "°", false, 2},

@@ -189,6 +189,11 @@ DepthImage LoadScaledDepth(const fs::path& path, double depth_scale) {
   return depth;
 }
 
+Image<float> LoadRunSigma(const fs::path& folder, int64_t frame) {
+  const fs::path path = folder / run_file::kSigma / RunDepthName(frame);
+  return fs::is_regular_file(path) ? LoadScaledDepth(path, kRunSigmaScale) : Image<float>();
+}
+
 std::vector<RunDepthFile> ListDepthFiles(const fs::path& folder) {
   std::vector<RunDepthFile> files;
   for (const fs::path& file : ListFiles(folder)) {

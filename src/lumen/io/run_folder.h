@@ -7,6 +7,8 @@
 //   events.jsonl     one line a frame, one for each loop found or taken back, and for a keyframe that was
 //                    mapped later than its line could wait
 //   summary.json     counts, times, versions        config.toml     the resolved parameters
+//   sigma/000042.png 16 bit: value / kRunSigmaScale = standard deviation of that depth, as a share of it
+//   *_uncertainty.csv  how far poses may be off (pose_uncertainty.h), once the run has ended
 //   images/000042.png  the keyframe's picture       surface.ply     the keyframes' depth fused
 #pragma once
 
@@ -33,6 +35,10 @@ inline constexpr const char* kSummary = "summary.json";
 inline constexpr const char* kConfig = "config.toml";
 inline constexpr const char* kMap = "map.h5";
 inline constexpr const char* kSubmaps = "submaps";
+inline constexpr const char* kSigma = "sigma";  // how far each depth may be off
+inline constexpr const char* kFramesUncertainty = "frames_uncertainty.csv";
+inline constexpr const char* kKeyframesUncertainty = "keyframes_uncertainty.csv";
+inline constexpr const char* kStepsUncertainty = "steps_uncertainty.csv";
 inline constexpr const char* kSurface = "surface.ply";  // the keyframes' depth fused
 }  // namespace run_file
 
@@ -98,6 +104,10 @@ RunFolder ReadRunFolder(const std::filesystem::path& path);
 
 // In words, for whoever shows or grades it; empty if it came to its end.
 std::string DescribeBrokenRun(const RunFolder& run);
+
+inline constexpr double kRunSigmaScale = 10000;
+// Of a depth map; empty where the run does not say.
+Image<float> LoadRunSigma(const std::filesystem::path& folder, int64_t frame);
 
 std::string RunDepthName(int64_t frame);  // "000042.png"
 // A depth map of 16 bits, divided by its scale; 0 = unknown.

@@ -1,5 +1,7 @@
 #include "lumen/io/run_writer.h"
 
+#include <algorithm>
+
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
 #include "lumen/io/png.h"
@@ -63,6 +65,16 @@ void SaveRunDepth(const std::filesystem::path& folder, int64_t frame, const Dept
     stored.Data()[i] = value >= 1 && value < 65536 ? static_cast<uint16_t>(value) : 0;
   }
   SavePng(folder / run_file::kDepth / RunDepthName(frame), stored.View());
+}
+
+void SaveRunSigma(const std::filesystem::path& folder, int64_t frame, const Image<float>& sigma) {
+  Image<uint16_t> stored(sigma.Width(), sigma.Height());
+  for (size_t i = 0; i < stored.Size(); ++i) {
+    const double value = static_cast<double>(sigma.Data()[i]) * kRunSigmaScale;
+    stored.Data()[i] = value > 0 ? static_cast<uint16_t>(std::clamp(value + 0.5, 1.0, 65535.0)) : 0;
+  }
+  MakeDirectories(folder / run_file::kSigma);
+  SavePng(folder / run_file::kSigma / RunDepthName(frame), stored.View());
 }
 
 void RunWriter::WriteImage(int64_t frame, const RgbImage& image) {

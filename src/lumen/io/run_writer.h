@@ -11,6 +11,8 @@ inline constexpr double kRunDepthScale = 2000;  // the first keyframe's median d
 
 // A keyframe's depth along z, over what is there. Values too deep for 16 bits are 0.
 void SaveRunDepth(const std::filesystem::path& folder, int64_t frame, const DepthImage& depth);
+// Standard deviations as shares of the depth.
+void SaveRunSigma(const std::filesystem::path& folder, int64_t frame, const Image<float>& sigma);
 
 class RunWriter {
  public:

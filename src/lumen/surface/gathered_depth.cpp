@@ -20,14 +20,33 @@ void GatherOptions::Describe(ConfigVisitor& visitor) {
                 {.min = 1, .help = "ratio of neighbouring pixels beyond which there is an edge"});
 }
 
-DepthImage GatherDepth(const DepthView& view, const std::vector<const DepthView*>& others,
-                       const GatherOptions& options) {
+namespace {
+
+// How far those who spoke are from what was taken.
+void Weigh(const std::vector<Said>& said, float taken, size_t pixel, DepthEvidence& evidence) {
+  float whole = 0, squares = 0;
+  for (const Said& one : said) {
+    const float off = std::log(one.value / taken);
+    whole += one.weight;
+    squares += one.weight * off * off;
+  }
+  const auto count = static_cast<float>(said.size());
+  evidence.views.Data()[pixel] = count;
+  evidence.finer.Data()[pixel] = whole / count;
+  evidence.spread.Data()[pixel] = std::sqrt(squares / whole);
+}
+
+}  // namespace
+
+GatheredDepth GatherDepth(const DepthView& view, const std::vector<const DepthView*>& others,
+                          const GatherOptions& options) {
   std::vector<SeenDepth> seen;
   for (const DepthView* other : others) seen.push_back(SeeFrom(view, *other, options.edge));
   const auto same = static_cast<float>(options.same);
-  DepthImage gathered = view.depth;
+  const Image<float> none(view.depth.Width(), view.depth.Height());
+  GatheredDepth gathered{view.depth, {none, none, none}};
   std::vector<Said> said;
-  for (size_t i = 0; i < gathered.Size(); ++i) {
+  for (size_t i = 0; i < view.depth.Size(); ++i) {
     const float own = view.depth.Data()[i];
     if (!(own > 0)) continue;
     said.assign(1, {own, 1});
@@ -36,7 +55,8 @@ DepthImage GatherDepth(const DepthView& view, const std::vector<const DepthView*
       // What lies elsewhere is hidden here, or hides.
       if (depth < same * own && same * depth > own) said.push_back({depth, finer * finer});
     }
-    gathered.Data()[i] = WeightedMiddle(said);
+    gathered.depth.Data()[i] = WeightedMiddle(said);
+    Weigh(said, gathered.depth.Data()[i], i, gathered.evidence);
   }
   return gathered;
 }
@@ -142,8 +162,9 @@ void GatherDepths(const ViewList& views, const GatherOptions& options, int threa
       DepthView& result = gathered[static_cast<size_t>(i)];
       const Enlarged& own = enlarged[view];
       result = own.view;
-      result.depth = GatherDepth(own.view, others, options);
-      if (!own.guide.Empty()) result.depth = EnlargeDepth(result.depth, own.guide);
+      const auto [depth, evidence] = GatherDepth(own.view, others, options);
+      result.depth = own.guide.Empty() ? depth : EnlargeDepth(depth, own.guide);
+      result.sigma = EstimateDepthSigma(result.depth, evidence);
     });
     for (size_t i = 0; i < gathered.size(); ++i) done(static_cast<int>(first + i), gathered[i]);
   }
@@ -153,7 +174,11 @@ ViewList GatherViews(const ViewList& views, const GatherOptions& options, int th
                      const std::function<void(int)>& progress) {
   auto gathered = std::make_shared<std::vector<DepthView>>();
   GatherDepths(views, options, threads, [&](int i, const DepthView& view) {
-    gathered->push_back({view.camera, view.world_from_camera, view.depth.On(DiskMemory::Instance()), {}});
+    gathered->push_back({view.camera,
+                         view.world_from_camera,
+                         view.depth.On(DiskMemory::Instance()),
+                         {},
+                         view.sigma.On(DiskMemory::Instance())});
     if (progress) progress(i + 1);
   });
   return {views.count, [gathered, load = views.load](int i) {

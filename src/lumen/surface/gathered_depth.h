@@ -4,6 +4,7 @@
 
 #include "lumen/base/config.h"
 #include "lumen/scene/depth_view.h"
+#include "lumen/surface/depth_sigma.h"
 
 namespace lumen {
 
@@ -16,10 +17,15 @@ struct GatherOptions {
 };
 
 // On the view's own grid; where nobody else sees a place, the view's own.
-DepthImage GatherDepth(const DepthView& view, const std::vector<const DepthView*>& others,
-                       const GatherOptions& options);
+struct GatheredDepth {
+  DepthImage depth;
+  DepthEvidence evidence;
+};
+GatheredDepth GatherDepth(const DepthView& view, const std::vector<const DepthView*>& others,
+                          const GatherOptions& options);
 
-// Twice the size of the maps, where the pictures allow it. `done` is called with each in order.
+// Twice the size of the maps, where the pictures allow it, and how sure each pixel is. `done` is called with
+// each in order.
 void GatherDepths(const ViewList& views, const GatherOptions& options, int threads,
                   const std::function<void(int, const DepthView&)>& done);
 

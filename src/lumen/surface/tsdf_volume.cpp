@@ -19,6 +19,9 @@ using Eigen::Vector3i;
 namespace {
 
 constexpr int kSide = TsdfVolume::kBlock + 1;
+// Of the sigma of the views that were fused, what is left in the surface: they err alike
+// (docs/uncertainty.md).
+constexpr float kFusedSigma = 0.87F;
 
 // Whether depth runs on from a pixel to its neighbour, rather than jumping.
 bool Continues(float a, float b, double largest_jump) {
@@ -68,7 +71,8 @@ struct TsdfVolume::PreparedView {
   Image<float> inverse_depth;  // linear over a plane for a pinhole, and nearly so else; 0: unknown
   Image<float> slant;
   Image<float> weight;
-  RgbImage color;  // empty: there is none
+  Image<float> sigma;  // along the normal; empty: not known
+  RgbImage color;      // empty: there is none
 
   PreparedView(const DepthView& view, const PixelWeightOptions& options)
       : camera(view.camera),
@@ -88,6 +92,11 @@ struct TsdfVolume::PreparedView {
         const bool use = slant(x, y) > 0 && far < static_cast<float>(options.farthest);
         weight(x, y) *= use ? cosine * cosine * 2 / (1 + far * far) : 0;
       }
+    }
+    if (!view.sigma.Empty()) {
+      sigma = Image<float>(slant.Width(), slant.Height());
+      for (size_t i = 0; i < sigma.Size(); ++i)
+        sigma.Data()[i] = view.sigma.Data()[i] * view.depth.Data()[i] * slant.Data()[i];
     }
     constexpr int kFiner = 2;  // than the depth map: voxels show no more
     const int width = kFiner * slant.Width(), height = kFiner * slant.Height();
@@ -122,6 +131,8 @@ struct TsdfVolume::PreparedView {
 
 void TsdfVolume::Integrate(const DepthView& view, const PixelWeightOptions& options, int threads) {
   LUMEN_CHECK(view.depth.Width() > 2 && view.depth.Height() > 2);
+  LUMEN_CHECK(view.sigma.Empty() || view.sigma.Size() == view.depth.Size());
+  knows_sigma_ &= !view.sigma.Empty();
   const PreparedView prepared(view, options);
   const std::vector<size_t> touched = TouchBlocks(prepared);
   ParallelChunks(static_cast<int64_t>(touched.size()), 16, threads, [&](int64_t begin, int64_t end) {
@@ -208,6 +219,7 @@ void TsdfVolume::UpdateVoxel(const PreparedView& view, const Vector3f& x_in_came
     const uint8_t* color = view.ColorAt(u, v);
     for (int c = 0; c < 3; ++c) voxel.color[c] += share * (static_cast<float>(color[c]) - voxel.color[c]);
   }
+  if (!view.sigma.Empty()) voxel.sigma += share * (view.sigma(x, y) - voxel.sigma);
   voxel.depth += share * (z - voxel.depth);
   voxel.seen_from += share * (view.place - voxel.seen_from);
   voxel.weight = total;
@@ -240,10 +252,13 @@ struct TsdfVolume::Extraction {
   std::vector<SurfaceNet::Corners> corners;
   TriangleMesh mesh;
   float reference_depth;
+  bool knows_sigma;
 
-  explicit Extraction(double reference) : reference_depth(static_cast<float>(reference)) {
+  Extraction(double reference, bool sigma)
+      : reference_depth(static_cast<float>(reference)), knows_sigma(sigma) {
     mesh.attributes = {{"confidence", {}}, {"observations", {}}};
     for (const char* name : kSeenFrom) mesh.attributes.push_back({name, {}});
+    if (knows_sigma) mesh.attributes.push_back({kSigma, {}});
   }
 
   void AddCell(const Vector3i& cell, const std::array<const Voxel*, 8>& voxels) {
@@ -254,6 +269,7 @@ struct TsdfVolume::Extraction {
     Voxel mean;
     for (const Voxel* voxel : voxels) {
       mean.weight += voxel->weight / 8;
+      mean.sigma += voxel->sigma / 8;
       mean.depth += voxel->depth / 8;
       mean.seen_from += voxel->seen_from / 8;
       mean.views = std::max(mean.views, voxel->views);
@@ -266,6 +282,7 @@ struct TsdfVolume::Extraction {
     mesh.attributes[1].values.push_back(mean.views);
     for (size_t k = 0; k < kSeenFrom.size(); ++k)
       mesh.attributes[2 + k].values.push_back(mean.seen_from[static_cast<Eigen::Index>(k)]);
+    if (knows_sigma) mesh.attributes.back().values.push_back(kFusedSigma * mean.sigma);
   }
 
   // `first_node`: where the net's cell 0 lies, in voxels.
@@ -306,7 +323,7 @@ void TsdfVolume::ExtractBlock(const Block& block, const Vector3i& low, double le
 TriangleMesh TsdfVolume::ExtractMesh(double least_weight, double reference_depth) const {
   Vector3i low = Vector3i::Constant(1 << 20);
   for (const auto& block : blocks_) low = low.cwiseMin(block->index);
-  Extraction extraction(reference_depth);
+  Extraction extraction(reference_depth, knows_sigma_);
   for (const auto& block : blocks_) ExtractBlock(*block, low, least_weight, extraction);
   return extraction.Finish(low * kBlock, voxel_);
 }

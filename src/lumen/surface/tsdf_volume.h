@@ -31,7 +31,7 @@ class TsdfVolume {
   size_t MemoryBytes() const { return blocks_.size() * sizeof(Block); }
   // Facing the cameras; normals, colours and the attributes "confidence" (0 … 1: w / (w + 1) of the weight w,
   // and less the farther away the views were: depth errs in proportion), "observations" (views that saw it)
-  // and kSeenFrom.
+  // kSeenFrom, and kSigma if every view said how sure it is.
   TriangleMesh ExtractMesh(double least_weight, double reference_depth) const;
 
  private:
@@ -40,6 +40,7 @@ class TsdfVolume {
     float weight = 0;
     float color[3] = {};
     float views = 0;
+    float sigma = 0;                                      // of the views' depth, along their normal, mean
     float depth = 0;                                      // from which it was seen, mean
     Eigen::Vector3f seen_from = Eigen::Vector3f::Zero();  // mean place of the cameras
   };
@@ -68,6 +69,7 @@ class TsdfVolume {
 
   double voxel_;
   double truncation_;
+  bool knows_sigma_ = true;
   std::unordered_map<Eigen::Vector3i, size_t, IndexHash> index_;
   std::vector<std::unique_ptr<Block>> blocks_;  // in the order they were first seen
 };

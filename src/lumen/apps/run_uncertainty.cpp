@@ -1,0 +1,55 @@
+#include "lumen/apps/run_uncertainty.h"
+
+#include <algorithm>
+
+#include "lumen/io/pose_uncertainty.h"
+#include "lumen/io/run_folder.h"
+
+namespace lumen {
+
+namespace {
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double TimeOf(const MapSnapshot& map, KeyframeId id) { return map.keyframes.at(id).keyframe->frame->time; }
+
+Json Describe(const std::vector<PoseSigma>& frames, const std::vector<StepSigma>& steps) {
+  Json summary = Json::MakeObject();
+  const auto add = [&](const std::string& name, const auto& rows, const auto& measure) {
+    std::vector<double> values;
+    for (const auto& row : rows) values.push_back(measure(row));
+    if (!values.empty()) summary[name] = MedianOf(std::move(values));
+  };
+  add("position", frames, [](const PoseSigma& sigma) { return sigma.position.norm(); });
+  add("degrees", frames, [](const PoseSigma& sigma) { return sigma.turn_degrees.norm(); });
+  add("scale", frames, [](const PoseSigma& sigma) { return sigma.scale; });
+  add("step_position", steps, [](const StepSigma& step) { return step.sigma.position.norm(); });
+  add("step_degrees", steps, [](const StepSigma& step) { return step.sigma.turn_degrees.norm(); });
+  return summary;
+}
+
+}  // namespace
+
+Json SaveUncertainty(const std::filesystem::path& folder, const SlamPipeline& slam, const MapSnapshot& map) {
+  const MapCertainty certainty = slam.Certainty(LargestSubmap(map));
+  std::vector<PoseSigma> keyframes, frames;
+  for (const auto& [id, covariance] : certainty.keyframes)
+    keyframes.push_back(MakePoseSigma(TimeOf(map, id), covariance));
+  for (const PlacedFrame& frame : slam.Frames()) {
+    if (const auto covariance = FrameCovariance(frame, map, certainty, slam.CertaintyModel()))
+      frames.push_back(MakePoseSigma(frame.time, *covariance));
+  }
+  std::vector<StepSigma> steps;
+  for (const MapCertainty::Step& step : certainty.steps)
+    steps.push_back({TimeOf(map, step.from), MakePoseSigma(TimeOf(map, step.to), step.covariance)});
+  SavePoseSigmas(folder / run_file::kKeyframesUncertainty, keyframes);
+  SavePoseSigmas(folder / run_file::kFramesUncertainty, frames);
+  SaveStepSigmas(folder / run_file::kStepsUncertainty, steps);
+  return Describe(frames, steps);
+}
+
+}  // namespace lumen
