@@ -39,7 +39,8 @@ struct Quantity {
     within.push_back(
         {score.At("within_1").AsDouble(), score.At("within_2").AsDouble(), score.At("within_3").AsDouble()});
     curves.emplace_back();
-    for (size_t i = 0; i < curves.back().size(); ++i) curves.back()[i] = score.At("curve").AsArray().at(i).AsDouble();
+    for (size_t i = 0; i < curves.back().size(); ++i)
+      curves.back()[i] = score.At("curve").AsArray().at(i).AsDouble();
     nll.push_back(score.At("nll").AsDouble());
     mean_squares.push_back(score.At("mean_square").AsDouble());
   }
