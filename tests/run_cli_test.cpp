@@ -84,8 +84,9 @@ TemporaryFolder* RunCli::folder_ = nullptr;
 class RunThreadsCli : public RunCli {};
 
 TEST_F(RunCli, LeavesEverythingItPromises) {
-  for (const char* name : {"frames.tum", "keyframes.tum", "events.jsonl", "summary.json", "config.toml",
-                           "map.h5", "surface.ply"})
+  for (const char* name :
+       {"frames.tum", "keyframes.tum", "events.jsonl", "summary.json", "config.toml", "map.h5", "surface.ply",
+        "frames_uncertainty.csv", "keyframes_uncertainty.csv", "steps_uncertainty.csv", "sigma/000000.png"})
     EXPECT_TRUE(fs::exists(fs::path(Path("run")) / name)) << name;
   const Json summary = Summary("run");
   EXPECT_EQ(summary.At("frames").AsInteger(), kFrames);
@@ -100,6 +101,22 @@ TEST_F(RunCli, LeavesEverythingItPromises) {
   EXPECT_LT(grades.At("ate_percent").AsDouble(), 3);
 }
 
+// Each placed frame says how far it may be off, and what it says is of the errors' size.
+TEST_F(RunCli, SaysHowSureItIs) {
+  const std::string frames = ReadFile(fs::path(Path("run")) / run_file::kFramesUncertainty);
+  EXPECT_EQ(std::count(frames.begin(), frames.end(), '\n'), 1 + Summary("run").At("placed").AsInteger());
+  EXPECT_GT(Summary("run").At("uncertainty").At("position").AsDouble(), 0);
+  const Json grades = Grade("run", "seq");
+  const Json& calibration = grades.At("calibration");
+  for (const char* name : {"position_x", "turn_y", "step_position_z", "scale", "depth"}) {
+    const Json& score = calibration.At(name);
+    std::printf("[ MEASURED ] %s: %.1f %% within one sigma, %.1f %% within two\n", name,
+                100 * score.At("within_1").AsDouble(), 100 * score.At("within_2").AsDouble());
+    EXPECT_GT(score.At("count").AsInteger(), 0) << name;
+  }
+  EXPECT_GT(calibration.At("depth").At("within_2").AsDouble(), 0.7);
+}
+
 TEST_F(RunCli, TheSameBytesTwiceAndWithTwoThreads) {
   ASSERT_EQ(RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("again"),
                               " --deterministic --set threads=2"))
@@ -107,7 +124,8 @@ TEST_F(RunCli, TheSameBytesTwiceAndWithTwoThreads) {
             0);
   int compared = 0;
   for (const std::string& name : FilesUnder(Path("run"))) {
-    const bool same_bytes = EndsWith(name, ".tum") || StartsWith(name, "depth/") || name == "map.h5";
+    const bool same_bytes = EndsWith(name, ".tum") || EndsWith(name, ".csv") || StartsWith(name, "depth/") ||
+                            StartsWith(name, "sigma/") || name == "map.h5";
     if (!same_bytes) continue;
     ++compared;
     ASSERT_TRUE(fs::exists(fs::path(Path("again")) / name)) << name;
