@@ -93,11 +93,9 @@ struct PointPairs {
 PointPairs SampleAtPoints(const DepthImage& map, const std::vector<SparsePoint>& points,
                           const Camera& map_camera, const Camera& truth_camera) {
   std::vector<std::pair<float, float>> pairs;
-  for (const SparsePoint& point : points) {
-    const auto uv = SeenThrough(truth_camera, point.uv, map_camera);
-    if (!uv) continue;
-    const auto x = static_cast<int>(std::lround(uv->x())), y = static_cast<int>(std::lround(uv->y()));
-    if (map.Contains(x, y) && map(x, y) > 0) pairs.emplace_back(map(x, y), static_cast<float>(point.depth));
+  for (const PointOnMap& point : PlacePoints(map, points, map_camera, truth_camera)) {
+    const float depth = map(point.x, point.y);
+    if (depth > 0) pairs.emplace_back(depth, static_cast<float>(point.depth));
   }
   PointPairs sampled{DepthImage(static_cast<int>(pairs.size()), 1),
                      DepthImage(static_cast<int>(pairs.size()), 1)};
@@ -267,6 +265,18 @@ void AddCounts(const Estimate& estimate, const Truth& truth, Grades& grades) {
 }
 
 }  // namespace
+
+std::vector<PointOnMap> PlacePoints(ImageView<const float> map, const std::vector<SparsePoint>& points,
+                                    const Camera& map_camera, const Camera& truth_camera) {
+  std::vector<PointOnMap> placed;
+  for (const SparsePoint& point : points) {
+    const auto uv = SeenThrough(truth_camera, point.uv, map_camera);
+    if (!uv) continue;
+    const auto x = static_cast<int>(std::lround(uv->x())), y = static_cast<int>(std::lround(uv->y()));
+    if (map.Contains(x, y)) placed.push_back({x, y, point.depth});
+  }
+  return placed;
+}
 
 Truth LoadTruth(const fs::path& path, double fps) {
   Truth truth;

@@ -86,6 +86,14 @@ struct Grading {
 Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const GradingOptions& options);
 Json GradingToJson(const Grading& grading, const Estimate& estimate, const Truth& truth);
 
+// Points of the truth where a map shows them.
+struct PointOnMap {
+  int x = 0, y = 0;
+  double depth = 0;  // true
+};
+std::vector<PointOnMap> PlacePoints(ImageView<const float> map, const std::vector<SparsePoint>& points,
+                                    const Camera& map_camera, const Camera& truth_camera);
+
 // Truth on the grid of a depth map of that size, or the reason why there is no such thing.
 struct SamplerChoice {
   std::optional<TruthSampler> sampler;

@@ -1,19 +1,12 @@
 #include "lumen/apps/run_uncertainty.h"
 
-#include <algorithm>
-
+#include "lumen/eval/statistics.h"
 #include "lumen/io/pose_uncertainty.h"
 #include "lumen/io/run_folder.h"
 
 namespace lumen {
 
 namespace {
-
-double MedianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double TimeOf(const MapSnapshot& map, KeyframeId id) { return map.keyframes.at(id).keyframe->frame->time; }
 
@@ -22,7 +15,7 @@ Json Describe(const std::vector<PoseSigma>& frames, const std::vector<StepSigma>
   const auto add = [&](const std::string& name, const auto& rows, const auto& measure) {
     std::vector<double> values;
     for (const auto& row : rows) values.push_back(measure(row));
-    if (!values.empty()) summary[name] = MedianOf(std::move(values));
+    if (!values.empty()) summary[name] = Quantile(std::move(values), 0.5);
   };
   add("position", frames, [](const PoseSigma& sigma) { return sigma.position.norm(); });
   add("degrees", frames, [](const PoseSigma& sigma) { return sigma.turn_degrees.norm(); });

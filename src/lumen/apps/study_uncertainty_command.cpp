@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "lumen/apps/study_commands.h"
+#include "lumen/apps/uncertainty_grading.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -18,16 +19,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::array<const char*, 2> kLenses = {"narrow", "wide"};
-
-// What a run says it is sure of, in the order of the report.
-std::vector<std::string> AllQuantities() {
-  std::vector<std::string> names;
-  for (const char* prefix : {"", "step_"})
-    for (const char* component : {"position_x", "position_y", "position_z", "turn_x", "turn_y", "turn_z"})
-      names.push_back(std::string(prefix) + component);
-  names.insert(names.end(), {"scale", "depth", "surface"});
-  return names;
-}
 
 // One quantity over the subjects of one lens, or of both.
 struct Quantity {
@@ -70,7 +61,7 @@ struct Findings {
 
 void AddCell(const Json& grades, const std::string& lens, Findings& findings) {
   if (const Json* scores = grades.Find("calibration")) {
-    for (const std::string& name : AllQuantities()) {
+    for (const std::string& name : UncertainQuantities()) {
       const Json* score = scores->Find(name);
       if (score == nullptr) continue;
       findings.by_lens[lens][name].Add(*score);
@@ -90,7 +81,7 @@ std::string FormatFindings(const Findings& findings) {
   text << " NLL | one σ for all |\n|---|";
   for (size_t i = 0; i < 3 * kLenses.size() + 2; ++i) text << "---|";
   text << '\n';
-  for (const std::string& name : AllQuantities()) {
+  for (const std::string& name : UncertainQuantities()) {
     const auto all = findings.all.find(name);
     if (all == findings.all.end()) continue;
     text << "| " << name << " |";
@@ -122,7 +113,7 @@ std::string DrawFindings(const Findings& findings) {
     }
     return drawn;
   };
-  const std::vector<std::string> names = AllQuantities();
+  const std::vector<std::string> names = UncertainQuantities();
   return DrawReliability("Stated uncertainty against errors, median over subjects",
                          {panel("poses", {names.begin(), names.begin() + 6}),
                           panel("seven keyframes apart", {names.begin() + 6, names.begin() + 12}),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 
 #include "lumen/apps/surface_grading.h"
 #include "lumen/base/parallel.h"
@@ -17,9 +16,9 @@ namespace fs = std::filesystem;
 namespace {
 
 using Scores = std::map<std::string, CalibrationScore>;
-using Vector6d = Eigen::Matrix<double, 6, 1>;
 constexpr std::array<const char*, 6> kComponents = {"position_x", "position_y", "position_z",
                                                     "turn_x",     "turn_y",     "turn_z"};
+constexpr const char* kStepPrefix = "step_";
 
 const PoseError* FindPose(const std::vector<PoseError>& poses, double time) {
   constexpr double kSameTime = 0.005;
@@ -49,39 +48,33 @@ class Components {
   std::array<Calibration, 6> components_;
 };
 
-void GradePoses(const fs::path& folder, const TrajectoryErrors& errors, Scores& scores) {
-  const double scale = errors.truth_from_estimate.Scale();
-  const fs::path keyframes = folder / run_file::kKeyframesUncertainty,
-                 steps = folder / run_file::kStepsUncertainty;
-  if (fs::is_regular_file(keyframes)) {
-    Components components("", scale);
-    for (const PoseSigma& sigma : LoadPoseSigmas(keyframes)) {
-      if (const PoseError* pose = FindPose(errors.poses, sigma.time))
-        components.Add(ErrorsInOwnFrame(*pose), sigma);
-    }
-    components.Report(scores);
+void GradePoses(const std::vector<PoseSigma>& keyframes, const TrajectoryErrors& errors, Scores& scores) {
+  Components components("", errors.truth_from_estimate.Scale());
+  for (const PoseSigma& sigma : keyframes) {
+    if (const PoseError* pose = FindPose(errors.poses, sigma.time))
+      components.Add(ErrorsInOwnFrame(*pose), sigma);
   }
-  if (fs::is_regular_file(steps)) {
-    Components components("step_", scale);
-    for (const StepSigma& step : LoadStepSigmas(steps)) {
-      const PoseError* from = FindPose(errors.poses, step.from);
-      const PoseError* to = FindPose(errors.poses, step.sigma.time);
-      if (from != nullptr && to != nullptr) components.Add(ErrorsOfStep(*from, *to), step.sigma);
-    }
-    components.Report(scores);
+  components.Report(scores);
+}
+
+void GradeSteps(const std::vector<StepSigma>& steps, const TrajectoryErrors& errors, Scores& scores) {
+  Components components(kStepPrefix, errors.truth_from_estimate.Scale());
+  for (const StepSigma& step : steps) {
+    const PoseError* from = FindPose(errors.poses, step.from);
+    const PoseError* to = FindPose(errors.poses, step.sigma.time);
+    if (from != nullptr && to != nullptr) components.Add(ErrorsOfStep(*from, *to), step.sigma);
   }
+  components.Report(scores);
 }
 
 // A map's own scale against the path's.
-void GradeScale(const Estimate& estimate, const TrajectoryErrors& errors,
-                const std::vector<DepthMapGrade>& maps, Scores& scores) {
-  const fs::path keyframes = estimate.folder / run_file::kKeyframesUncertainty;
-  if (!fs::is_regular_file(keyframes)) return;
+void GradeScale(const std::vector<PoseSigma>& keyframes, const Estimate& estimate,
+                const TrajectoryErrors& errors, const std::vector<DepthMapGrade>& maps, Scores& scores) {
   constexpr double kSameTime = 1e-4;
   std::map<double, int64_t> frame_at;
   for (const RunFrameEvent& event : estimate.events) frame_at[event.time] = event.frame;
   std::map<int64_t, double> sigma_of;
-  for (const PoseSigma& sigma : LoadPoseSigmas(keyframes)) {
+  for (const PoseSigma& sigma : keyframes) {
     const auto frame = frame_at.lower_bound(sigma.time - kSameTime);
     if (frame != frame_at.end() && frame->first <= sigma.time + kSameTime)
       sigma_of[frame->second] = sigma.scale;
@@ -123,12 +116,8 @@ std::vector<Off> CompareMap(const RunDepthFile& file, const Estimate& estimate, 
              points != truth.sparse.end() && truth.source->Info().camera) {
     const Camera& camera = *truth.source->Info().camera;
     const Camera map_camera = estimate.depth_camera.value_or(camera).Resized(map.Width(), map.Height());
-    for (const SparsePoint& point : points->second) {
-      const auto uv = SeenThrough(camera, point.uv, map_camera);
-      if (!uv) continue;
-      const auto x = static_cast<int>(std::lround(uv->x())), y = static_cast<int>(std::lround(uv->y()));
-      if (map.Contains(x, y)) compare(x, y, point.depth);
-    }
+    for (const PointOnMap& point : PlacePoints(map, points->second, map_camera, camera))
+      compare(point.x, point.y, point.depth);
   }
   return found;
 }
@@ -184,12 +173,26 @@ void GradeSurfaceSigma(const Estimate& estimate, const Truth& truth, const Sim3&
 
 }  // namespace
 
+std::vector<std::string> UncertainQuantities() {
+  std::vector<std::string> names;
+  for (const char* prefix : {"", kStepPrefix})
+    for (const char* component : kComponents) names.push_back(std::string(prefix) + component);
+  names.insert(names.end(), {"scale", "depth", "surface"});
+  return names;
+}
+
 Scores GradeUncertainty(const Estimate& estimate, const Truth& truth, const TrajectoryErrors& errors,
                         const std::vector<DepthMapGrade>& maps, int threads, Grades& grades) {
   Scores scores;
   if (estimate.folder.empty() || errors.status != TrajectoryStatus::kGood) return scores;
-  GradePoses(estimate.folder, errors, scores);
-  GradeScale(estimate, errors, maps, scores);
+  const fs::path poses = estimate.folder / run_file::kKeyframesUncertainty;
+  if (fs::is_regular_file(poses)) {
+    const std::vector<PoseSigma> keyframes = LoadPoseSigmas(poses);
+    GradePoses(keyframes, errors, scores);
+    GradeScale(keyframes, estimate, errors, maps, scores);
+  }
+  const fs::path steps = estimate.folder / run_file::kStepsUncertainty;
+  if (fs::is_regular_file(steps)) GradeSteps(LoadStepSigmas(steps), errors, scores);
   GradeDepthSigma(estimate, truth, errors.truth_from_estimate.Scale(), threads, scores);
   GradeSurfaceSigma(estimate, truth, errors.truth_from_estimate, threads, scores, grades);
   return scores;

@@ -5,6 +5,10 @@
 
 namespace lumen {
 
+// What a run may say it is sure of, in the order of reports: six components of poses, six of steps, "scale",
+// "depth", "surface".
+std::vector<std::string> UncertainQuantities();
+
 // Scores of "position_x", … "turn_z", "step_position_x", … "scale", "depth", "surface", as far as the run
 // says how sure it is. Errors are in the truth's unit and in degrees, of depth in its logarithm. Adds to the
 // grades how far the surface's better half is off, and its worse.

@@ -59,6 +59,14 @@ std::vector<float> MeterPath(const Renderer& renderer, const std::vector<Rigid3>
   return wanted;
 }
 
+// What tissue that moves makes of a frame whose picture nobody asks for.
+TissueMotion::Moved MoveDepth(const TissueMotion& motion, DepthImage depth, const SimulatedSequence& sequence,
+                              int index) {
+  const RenderedFrame rest{RgbImage(depth.Width(), depth.Height(), 3), std::move(depth)};
+  return motion.Move(rest, sequence.View(), sequence.ContentMask(), sequence.Pose(index),
+                     sequence.Time(index));
+}
+
 }  // namespace
 
 SimulatedSequence::SimulatedSequence(const SequenceOptions& options)
@@ -89,16 +97,12 @@ SimulatedFrame SimulatedSequence::Render(int index) const {
 
 DepthImage SimulatedSequence::RenderDepth(int index) const {
   DepthImage depth = renderer_.RenderDepth(Pose(index));
-  if (!motion_) return depth;
-  const RenderedFrame rest{RgbImage(depth.Width(), depth.Height(), 3), std::move(depth)};
-  return motion_->Move(rest, View(), ContentMask(), Pose(index), Time(index)).frame.depth;
+  return motion_ ? MoveDepth(*motion_, std::move(depth), *this, index).frame.depth : depth;
 }
 
 Image<float> SimulatedSequence::TissueFlow(int index) const {
-  if (!motion_) return {};
-  DepthImage depth = renderer_.RenderDepth(Pose(index));
-  const RenderedFrame rest{RgbImage(depth.Width(), depth.Height(), 3), std::move(depth)};
-  return motion_->Move(rest, View(), ContentMask(), Pose(index), Time(index)).flow;
+  return motion_ ? MoveDepth(*motion_, renderer_.RenderDepth(Pose(index)), *this, index).flow
+                 : Image<float>();
 }
 
 Trajectory SimulatedSequence::GroundTruth() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lumen/base/error.h"
+#include "lumen/surface/weighted_middle.h"
 
 namespace lumen {
 
@@ -54,9 +55,7 @@ float MedianLog(const DepthImage& depth) {
     if (depth.Data()[i] > 0) known.push_back(depth.Data()[i]);
   }
   if (known.empty()) return 0;
-  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
-  std::nth_element(known.begin(), middle, known.end());
-  return std::log(*middle);
+  return std::log(MedianOf(known));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "lumen/surface/mesh_tools.h"
+#include "lumen/surface/weighted_middle.h"
 
 namespace lumen {
 
@@ -34,12 +35,6 @@ struct MapScale {
   double footprint = 0;  // of a pixel, median
 };
 
-double Median(std::vector<float>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<double>(*middle);
-}
-
 std::optional<MapScale> MeasureScale(const ViewList& views) {
   constexpr int kLooks = 64;
   std::vector<float> depths, footprints;
@@ -53,7 +48,7 @@ std::optional<MapScale> MeasureScale(const ViewList& views) {
     }
   }
   if (depths.empty()) return std::nullopt;
-  return MapScale{Median(depths), Median(footprints)};
+  return MapScale{static_cast<double>(MedianOf(depths)), static_cast<double>(MedianOf(footprints))};
 }
 
 }  // namespace

@@ -1,10 +1,17 @@
-// The weighted median of a few values.
+// Medians: of many values, and of a few with weights.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
 namespace lumen {
+
+// At least one. Puts them into another order.
+inline float MedianOf(std::vector<float>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 struct Said {
   float value = 0, weight = 0;
