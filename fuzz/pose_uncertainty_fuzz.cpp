@@ -12,6 +12,7 @@ void ReadPoseUncertainty(const std::string& input) {
     Expect(sigma.position.allFinite() && sigma.turn_degrees.allFinite(), "sigmas are finite");
     Expect(sigma.position.minCoeff() >= 0 && sigma.turn_degrees.minCoeff() >= 0 && sigma.scale >= 0,
            "and not negative");
+    Expect(sigma.off_probability <= 1, "what is likely is a probability");
   }
   SavePoseSigmas(Scratch() / "again.csv", poses);
   Expect(LoadPoseSigmas(Scratch() / "again.csv").size() == poses.size(), "what is written reads back");

@@ -60,6 +60,47 @@ TEST(EvalCli, AnExactRunHasNoErrors) {
   EXPECT_EQ(Reason(json, "ard_folds"), "the truth shows no edge");
 }
 
+// Four frames stand aside by a fifth of their depth; three of them were called so at once, all at the end.
+TEST(EvalCli, SaysWhetherFramesThatAreOffWereCalledSo) {
+  const TemporaryFolder folder;
+  const fs::path truth = WriteTruth(folder.Path() / "truth");
+  const fs::path run = WriteRun(folder.Path() / "run");
+  const auto off = [](int frame) { return frame >= 21 && frame < 29 && frame % 2 == 1; };
+  Trajectory frames = LoadTrajectory(run / run_file::kFrames, 30);
+  std::ofstream events(run / run_file::kEvents), sigmas(run / run_file::kFramesUncertainty);
+  sigmas << "time,x,y,z,turn_x,turn_y,turn_z,scale,off\n";
+  for (int i = 0; i < kFrames; ++i) {
+    Rigid3& pose = frames[static_cast<size_t>(i)].world_from_camera;
+    if (off(i)) pose = pose * Rigid3(Eigen::Quaterniond::Identity(), {0.5 * 0.2 * (i + 10), 0, 0});
+    const bool noticed = off(i) && i != 21;
+    events << StrCat(R"({"frame": )", i, R"(, "time": )", i / 30.0, R"(, "status": ")",
+                     noticed ? "weak" : "tracked", R"(", "keyframe": false, "off_probability": )",
+                     noticed ? 0.6 : 0.01, "}\n");
+    sigmas << StrCat(i / 30.0, ",1,1,1,1,1,1,0.1,", off(i) || i == 3 ? 0.5 : 0.02, "\n");
+  }
+  events << R"({"frame": 40, "time": 1.3333, "status": "lost", "keyframe": false})"
+         << "\n";
+  events.close();
+  sigmas.close();
+  SaveTrajectory(run / run_file::kFrames, frames);
+  const fs::path table = folder.Path() / "frames.csv";
+  const Json json = Evaluate(
+      StrCat(run.string(), " --per-frame ", table.string(), " --truth ", truth.string()), folder.Path());
+  const Json& at_once = json.At("statuses_at_once");
+  EXPECT_EQ(at_once.At("placed").AsInteger(), kFrames);
+  EXPECT_EQ(at_once.At("lost").AsInteger(), 1);
+  EXPECT_EQ(at_once.At("off").AsInteger(), 4);
+  EXPECT_EQ(at_once.At("off_called_tracked").AsInteger(), 1);
+  EXPECT_EQ(at_once.At("good_called_weak").AsInteger(), 0);
+  const Json& at_last = json.At("statuses");
+  EXPECT_EQ(at_last.At("off_called_tracked").AsInteger(), 0);
+  EXPECT_EQ(at_last.At("good_called_weak").AsInteger(), 1);
+  EXPECT_GT(at_last.At("auc").AsDouble(), 0.98);
+  const std::vector<std::string> lines = Split(ReadFile(table), '\n');
+  ASSERT_GT(lines.size(), 23U);
+  EXPECT_NE(lines[24].find("23,0.766667,weak,0.6,0.5,0.1"), std::string::npos) << lines[24];
+}
+
 TEST(EvalCli, AnotherSystemsFilesAreGradedAlike) {
   const TemporaryFolder folder;
   const fs::path truth = WriteTruth(folder.Path() / "truth");

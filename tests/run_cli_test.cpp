@@ -115,6 +115,9 @@ TEST_F(RunCli, SaysHowSureItIs) {
     EXPECT_GT(score.At("count").AsInteger(), 0) << name;
   }
   EXPECT_GT(calibration.At("depth").At("within_2").AsDouble(), 0.7);
+  // A good run is hardly doubted, at once or at the end.
+  EXPECT_EQ(grades.At("statuses").At("placed").AsInteger(), Summary("run").At("placed").AsInteger());
+  EXPECT_EQ(grades.At("statuses_at_once").At("placed").AsInteger(), Summary("run").At("placed").AsInteger());
 }
 
 TEST_F(RunCli, TheSameBytesTwiceAndWithTwoThreads) {

@@ -60,11 +60,11 @@ async function browse(url, seen, ended) {
     // Now and then a new page, which leaves the old connection without a word.
     const page = await browser.newPage({ viewport: { width: 640, height: 480 } });
     page.on('pageerror', (error) => seen.errors.push(String(error)));
-    await page.goto(url);
+    await page.goto(url, { timeout: 120000 });
     for (let reload = 0; reload < 5 && !ended(); ++reload) {
       for (const end = Date.now() + RELOAD_S * 1000; Date.now() < end && !ended();) await sleep(500);
       seen.frame = await page.evaluate(() => document.body.dataset.frame ?? '').catch(() => '');
-      if (!ended()) await page.reload().catch((error) => seen.errors.push(String(error)));
+      if (!ended()) await page.reload({ timeout: 120000 }).catch((error) => seen.errors.push(String(error)));
       ++seen.reloads;
     }
     await page.close();

@@ -4,6 +4,7 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/eval_pictures.h"
 #include "lumen/apps/grading.h"
+#include "lumen/apps/status_grading.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -18,6 +19,7 @@ struct EvalOptions {
   ForeignFiles foreign;
   std::filesystem::path truth;
   std::filesystem::path json;
+  std::filesystem::path per_frame;
   std::filesystem::path pictures;
   std::filesystem::path page;
   GradingOptions grading;
@@ -49,6 +51,21 @@ void PrintCalibration(const std::map<std::string, CalibrationScore>& scores, std
         << 100 * score.within[2];
     out << std::setprecision(3) << std::setw(9) << score.nll << std::setw(13) << score.constant_nll << '\n';
   }
+}
+
+// Whether frames that are off were called so.
+void PrintStatuses(const Grading& grading, std::ostream& out) {
+  const auto print = [&](const char* when, const std::optional<StatusScore>& score) {
+    if (!score) return;
+    out << std::left << std::setw(34) << when << std::right << std::setw(12) << score->Off() << " of "
+        << score->Placed() << " frames off" << std::fixed << std::setprecision(1);
+    if (score->Off() > 0) out << ", " << 100 * score->OffCalledTracked() << " % of them called tracked";
+    out << ", " << 100 * score->GoodCalledWeak() << " % of the others weak";
+    if (score->HasAuc()) out << std::setprecision(3) << ", AUC " << score->Auc();
+    out << '\n';
+  };
+  print("statuses_at_once", grading.statuses_at_once);
+  print("statuses", grading.statuses);
 }
 
 // Each reason once, with all the metrics it took away.
@@ -88,10 +105,13 @@ void RunEval(EvalOptions options) {
   WarnOfAbsent(grading.grades);
   PrintGrades(grading.grades, std::cout);
   PrintCalibration(grading.calibration, std::cout);
+  PrintStatuses(grading, std::cout);
   if (grading.all_frames) {
     std::cout << "all placed frames:\n";
     PrintGrades(*grading.all_frames, std::cout);
   }
+  if (!options.per_frame.empty())
+    SaveJudgedFrames(options.per_frame, JudgeFrames(estimate, truth, options.grading));
   if (!options.json.empty())
     WriteFileAtomically(options.json, GradingToJson(grading, estimate, truth).Dump(2) + "\n");
   WritePictures(options, grading, estimate, truth);
@@ -118,6 +138,8 @@ void AddEvalCommand(Command& app) {
       .Within(1e-3, 1e6)
       .ShowDefault();
   command.Add("--json", options->json, "write the grades there too");
+  command.Add("--per-frame", options->per_frame,
+              "write a table (CSV) there: how far each frame is off, and what was said of it");
   command.Add("--pictures", options->pictures, "folder for the figures, as SVG");
   command.Add("--report", options->page, "write a page (HTML) with grades and figures there");
   command.AddFlag("--all-frames", options->grading.all_frames, "grade every placed frame too");

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lumen/apps/one_scale_grading.h"
+#include "lumen/apps/status_grading.h"
 #include "lumen/apps/surface_grading.h"
 #include "lumen/apps/uncertainty_grading.h"
 #include "lumen/base/error.h"
@@ -379,6 +380,9 @@ Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const Gradin
   AddSurfaceGrades(estimate, truth, grading.keyframes, options.threads, grading.grades);
   grading.calibration =
       GradeUncertainty(estimate, truth, grading.keyframes, grading.maps, options.threads, grading.grades);
+  const std::vector<JudgedFrame> judged = JudgeFrames(estimate, truth, options);
+  grading.statuses_at_once = ScoreStatuses(judged, false);
+  grading.statuses = ScoreStatuses(judged, true);
   if (options.one_scale) AddOneScaleGrades(estimate, truth, options, grading.grades);
   if (options.all_frames && !estimate.frames.empty()) {
     std::vector<DepthMapGrade> maps;
@@ -398,6 +402,8 @@ Json GradingToJson(const Grading& grading, const Estimate& estimate, const Truth
     json["calibration"] = Json::MakeObject();
     for (const auto& [name, score] : grading.calibration) json["calibration"][name] = score.ToJson();
   }
+  if (grading.statuses_at_once) json["statuses_at_once"] = grading.statuses_at_once->ToJson();
+  if (grading.statuses) json["statuses"] = grading.statuses->ToJson();
   if (!grading.notes.empty()) {
     json["notes"] = Json::MakeArray();
     for (const std::string& note : grading.notes) json["notes"].Append(note);

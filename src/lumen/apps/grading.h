@@ -7,6 +7,7 @@
 
 #include "lumen/eval/calibration.h"
 #include "lumen/eval/grades.h"
+#include "lumen/eval/status_score.h"
 #include "lumen/io/frame_source.h"
 #include "lumen/io/run_folder.h"
 #include "lumen/io/sparse_depth.h"
@@ -79,7 +80,8 @@ struct Grading {
   TrajectoryErrors keyframes;
   std::optional<TrajectoryErrors> frames;
   std::vector<DepthMapGrade> maps;
-  std::map<std::string, CalibrationScore> calibration;  // by what is said to be so sure
+  std::map<std::string, CalibrationScore> calibration;    // by what is said to be so sure
+  std::optional<StatusScore> statuses_at_once, statuses;  // at the end
   std::vector<std::string> notes;
 };
 

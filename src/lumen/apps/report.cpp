@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "lumen/apps/eval_pictures.h"
+#include "lumen/apps/run_trust.h"
 #include "lumen/apps/turntable.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
@@ -223,6 +224,7 @@ std::string FormatReport(const fs::path& path, const ReportOptions& options) {
       input != nullptr && input->IsString() ? NameOf(input->AsString()) : "a video",
       ". Lengths are in the map's own units unless said otherwise: one camera does not know its scale. "
       "Not a medical device."));
+  for (const std::string& words : DescribeTrust(run)) page.Paragraph(words);
   if (const auto remarks = RemarksOn(run); !remarks.empty()) page.List(remarks);
   AddTurntable(run, options, page);
   AddSummary(run, page);

@@ -30,6 +30,11 @@ Json FrameLine(const FrameResult& result) {
   line["moving"] = track.moving;
   line["feature_error"] = track.feature_error;
   line["depth"] = track.depth;
+  if (result.disagreement.Known()) {
+    line["depth_offset"] = result.disagreement.offset;
+    line["depth_spread"] = result.disagreement.spread;
+  }
+  if (result.off_probability >= 0) line["off_probability"] = result.off_probability;
   line["overlap"] = track.overlap.point;
   line["flow"] = track.overlap.flow;
   line["contrast"] = result.contrast;

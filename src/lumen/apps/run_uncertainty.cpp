@@ -1,5 +1,7 @@
 #include "lumen/apps/run_uncertainty.h"
 
+#include <algorithm>
+
 #include "lumen/eval/statistics.h"
 #include "lumen/io/pose_uncertainty.h"
 #include "lumen/io/run_folder.h"
@@ -22,6 +24,9 @@ Json Describe(const std::vector<PoseSigma>& frames, const std::vector<StepSigma>
   add("scale", frames, [](const PoseSigma& sigma) { return sigma.scale; });
   add("step_position", steps, [](const StepSigma& step) { return step.sigma.position.norm(); });
   add("step_degrees", steps, [](const StepSigma& step) { return step.sigma.turn_degrees.norm(); });
+  const auto weak = std::count_if(frames.begin(), frames.end(),
+                                  [](const PoseSigma& sigma) { return sigma.off_probability >= kWeakFrom; });
+  summary["weak_frames"] = static_cast<int64_t>(weak);
   return summary;
 }
 
@@ -32,9 +37,13 @@ Json SaveUncertainty(const std::filesystem::path& folder, const SlamPipeline& sl
   std::vector<PoseSigma> keyframes, frames;
   for (const auto& [id, covariance] : certainty.keyframes)
     keyframes.push_back(MakePoseSigma(TimeOf(map, id), covariance));
-  for (const PlacedFrame& frame : slam.Frames()) {
-    if (const auto covariance = FrameCovariance(frame, map, certainty, slam.CertaintyModel()))
-      frames.push_back(MakePoseSigma(frame.time, *covariance));
+  const std::vector<double> doubts = slam.Doubts(certainty);
+  for (size_t i = 0; i < doubts.size(); ++i) {
+    const PlacedFrame& frame = slam.Frames()[i];
+    const auto covariance = FrameCovariance(frame, map, certainty, slam.CertaintyModel());
+    if (!covariance) continue;
+    frames.push_back(MakePoseSigma(frame.time, *covariance));
+    frames.back().off_probability = doubts[i];
   }
   std::vector<StepSigma> steps;
   for (const MapCertainty::Step& step : certainty.steps)

@@ -255,6 +255,7 @@ std::vector<fs::path> PrepareSuite(const SuiteChoice& choice) {
     const SuiteLens lens = ParseSuiteLens(choice.lens);
     SequenceOptions options = MakeSuiteOptions(FindSuiteSubject(name), lens);
     options.threads = AvailableCores();
+    options.degradations = ParseDegradations(choice.degradations);
     if (choice.frames > 0) options.path.frames = choice.frames;
     if (!choice.size.empty()) {
       const PixelSize size = ParsePixelSize(choice.size);

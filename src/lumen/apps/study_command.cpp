@@ -171,6 +171,7 @@ void AddStudyCommand(Command& app) {
   AddStudyCtCommand(study);
   AddStudyPriorsCommand(study);
   AddStudyUncertaintyCommand(study);
+  AddStudyStatusesCommand(study);
 }
 
 }  // namespace lumen

@@ -14,6 +14,7 @@ void AddStudyCompareCommand(Command& study);
 void AddStudyCtCommand(Command& study);
 void AddStudyPriorsCommand(Command& study);
 void AddStudyUncertaintyCommand(Command& study);
+void AddStudyStatusesCommand(Command& study);
 
 // Options of the studies that run SLAM.
 struct StudyRunOptions {

@@ -74,8 +74,9 @@ double RootMeanSquare(const std::vector<PoseError>& poses, double PoseError::*er
   return std::sqrt(sum / static_cast<double>(poses.size()));
 }
 
-// RMS angle after the turn that brings the estimated orientations nearest to the true ones (chordal mean).
-double OwnRotationError(const std::vector<PoseError>& poses) {
+// Angles after the turn that brings the estimated orientations nearest to the true ones (chordal mean), and
+// their RMS.
+double FindOwnRotationErrors(std::vector<PoseError>& poses) {
   Eigen::Matrix3d sum = Eigen::Matrix3d::Zero();
   for (const PoseError& pose : poses)
     sum += pose.truth.RotationMatrix() * pose.estimate.RotationMatrix().transpose();
@@ -85,8 +86,11 @@ double OwnRotationError(const std::vector<PoseError>& poses) {
   const Eigen::Quaterniond turn(
       Eigen::Matrix3d(svd.matrixU() * signs.asDiagonal() * svd.matrixV().transpose()));
   double squares = 0;
-  for (const PoseError& pose : poses)
-    squares += std::pow(kDegrees * RotationAngle(pose.truth.Rotation(), turn * pose.estimate.Rotation()), 2);
+  for (PoseError& pose : poses) {
+    pose.own_rotation_degrees =
+        kDegrees * RotationAngle(pose.truth.Rotation(), turn * pose.estimate.Rotation());
+    squares += pose.own_rotation_degrees * pose.own_rotation_degrees;
+  }
   return std::sqrt(squares / static_cast<double>(poses.size()));
 }
 
@@ -192,7 +196,7 @@ TrajectoryErrors ComputeTrajectoryErrors(const Trajectory& estimate, const Traje
   errors.ate_translation = RootMeanSquare(errors.poses, &PoseError::translation);
   errors.ate_rotation_degrees = RootMeanSquare(errors.poses, &PoseError::rotation_degrees);
 
-  errors.own_rotation_degrees = OwnRotationError(errors.poses);
+  errors.own_rotation_degrees = FindOwnRotationErrors(errors.poses);
 
   const std::vector<double> truth_length = CumulativeLength(truth);
   std::vector<double> length;

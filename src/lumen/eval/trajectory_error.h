@@ -26,6 +26,7 @@ struct PoseError {
   Rigid3 estimate;  // aligned
   double translation = 0;
   double rotation_degrees = 0;
+  double own_rotation_degrees = 0;  // after the turn that fits the orientations best; see below
 };
 
 struct RelativeErrors {

@@ -65,9 +65,12 @@ Overlap MeasureOverlap(ImageView<const float> source_depth, const View& source, 
   return overlap;
 }
 
-std::optional<double> EstimateLogScale(ImageView<const float> source_depth, const View& source,
-                                       ImageView<const float> target_depth, const View& target,
-                                       const Rigid3& target_from_source, int least) {
+namespace {
+
+// The source's depth over the target's, wherever both know one.
+std::vector<double> DepthRatios(ImageView<const float> source_depth, const View& source,
+                                ImageView<const float> target_depth, const View& target,
+                                const Rigid3& target_from_source) {
   std::vector<double> ratios;
   ForEachWarped(source_depth, source, target, target_from_source,
                 [&](const Eigen::Vector2d& /*from*/, double depth, const Eigen::Vector2d& to) {
@@ -76,10 +79,38 @@ std::optional<double> EstimateLogScale(ImageView<const float> source_depth, cons
                                                     static_cast<int>(std::lround(to.y())));
                   if (other > 0) ratios.push_back(depth / other);
                 });
+  return ratios;
+}
+
+// Reorders them.
+double RatioAt(std::vector<double>& ratios, double share) {
+  const auto at =
+      ratios.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(ratios.size() - 1) + 0.5);
+  std::nth_element(ratios.begin(), at, ratios.end());
+  return *at;
+}
+
+}  // namespace
+
+std::optional<double> EstimateLogScale(ImageView<const float> source_depth, const View& source,
+                                       ImageView<const float> target_depth, const View& target,
+                                       const Rigid3& target_from_source, int least) {
+  std::vector<double> ratios = DepthRatios(source_depth, source, target_depth, target, target_from_source);
   if (static_cast<int>(ratios.size()) < least) return std::nullopt;
   const auto middle = ratios.begin() + static_cast<int64_t>(ratios.size() / 2);
   std::nth_element(ratios.begin(), middle, ratios.end());
   return std::log(*middle);
+}
+
+DepthDisagreement CompareDepths(ImageView<const float> source_depth, const View& source,
+                                ImageView<const float> target_depth, const View& target,
+                                const Rigid3& target_from_source, int least) {
+  constexpr double kSame = 1.6;  // farther apart than this they are two walls, one behind the other
+  std::vector<double> ratios = DepthRatios(source_depth, source, target_depth, target, target_from_source);
+  std::erase_if(ratios, [](double ratio) { return !(ratio < kSame && ratio > 1 / kSame); });
+  if (static_cast<int>(ratios.size()) < least) return {};
+  const double low = RatioAt(ratios, 1.0 / 6), middle = RatioAt(ratios, 0.5), high = RatioAt(ratios, 5.0 / 6);
+  return {std::log(middle), 0.5 * std::log(high / low), static_cast<int>(ratios.size())};
 }
 
 }  // namespace lumen

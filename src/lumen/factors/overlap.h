@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "lumen/scene/frame.h"
+#include "lumen/scene/map.h"
 
 namespace lumen {
 
@@ -23,5 +23,10 @@ Overlap MeasureOverlap(ImageView<const float> source_depth, const View& source, 
 std::optional<double> EstimateLogScale(ImageView<const float> source_depth, const View& source,
                                        ImageView<const float> target_depth, const View& target,
                                        const Rigid3& target_from_source, int least = 50);
+
+// How the two disagree where they may be the same place; unknown where these are fewer than `least`.
+DepthDisagreement CompareDepths(ImageView<const float> source_depth, const View& source,
+                                ImageView<const float> target_depth, const View& target,
+                                const Rigid3& target_from_source, int least = 50);
 
 }  // namespace lumen

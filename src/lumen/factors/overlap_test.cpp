@@ -54,6 +54,30 @@ TEST(Overlap, ScaleOfTheTargetIsTheMedianRatio) {
   EXPECT_FALSE(EstimateLogScale(source, *scene.view, target, *scene.view, behind).has_value());
 }
 
+TEST(Overlap, DepthsOfOneWallAgreeAndOthersSayByHowMuchTheyDoNot) {
+  const PairScene scene = MakeCavityScene();
+  const DepthImage source = DepthOfKeyframe(*scene.source, scene.source_state);
+  const DepthImage target = DepthOfKeyframe(*scene.target, scene.target_state);
+  const auto compare = [&](const DepthImage& seen) {
+    return CompareDepths(source, *scene.view, seen, *scene.view, scene.TargetFromSource());
+  };
+  const DepthDisagreement same = compare(target);
+  ASSERT_TRUE(same.Known());
+  EXPECT_NEAR(same.offset, 0, 0.01);
+  EXPECT_LT(same.spread, 0.02);
+  // A fifth nearer all over: another scale. To and fro by a tenth: another shape.
+  DepthImage nearer = target, bent = target;
+  for (size_t i = 0; i < target.Size(); ++i) {
+    nearer.Data()[i] *= 0.8F;
+    bent.Data()[i] *= i / 8 % 2 == 0 ? 1.1F : 0.9F;
+  }
+  EXPECT_NEAR(compare(nearer).offset, -std::log(0.8), 0.01);
+  EXPECT_NEAR(compare(nearer).spread, same.spread, 0.01);
+  EXPECT_NEAR(compare(bent).offset, 0, 0.12);
+  EXPECT_NEAR(compare(bent).spread, 0.1, 0.02);
+  EXPECT_FALSE(compare(DepthImage(target.Width(), target.Height(), 1, 0.0F)).Known());
+}
+
 TEST(PairRegistration, FindsPoseAndScaleFromNothing) {
   const PairScene scene = MakeCavityScene({.baseline = 0.2, .rotation = 0.2});
   const DepthImage source = DepthOfKeyframe(*scene.source, scene.source_state);

@@ -22,6 +22,11 @@ TEST(PoseUncertainty, ComesBackAsItWasWritten) {
   EXPECT_LT((poses[1].position - sigma.position).norm(), 1e-6);
   EXPECT_LT((poses[1].turn_degrees - sigma.turn_degrees).norm(), 1e-5);
   EXPECT_NEAR(poses[1].scale, 0.5, 1e-6);
+  PoseSigma doubtful = sigma;
+  doubtful.off_probability = 0.125;
+  EXPECT_LT(poses[0].off_probability, 0);  // not told
+  SavePoseSigmas(folder.Path() / "frames.csv", {doubtful});
+  EXPECT_EQ(LoadPoseSigmas(folder.Path() / "frames.csv").at(0).off_probability, 0.125);
   SaveStepSigmas(folder.Path() / "steps.csv", {{0.25, sigma}});
   const std::vector<StepSigma> steps = LoadStepSigmas(folder.Path() / "steps.csv");
   ASSERT_EQ(steps.size(), 1U);
@@ -32,8 +37,8 @@ TEST(PoseUncertainty, ComesBackAsItWasWritten) {
 TEST(PoseUncertainty, LinesThatMakeNoSenseAreRefused) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.Path() / "poses.csv";
-  for (const char* line :
-       {"1,2,3", "1,2,3,4,5,6,7,8,9", "1,2,3,4,x,6,7,8", "1,2,3,4,nan,6,7,8", "1,2,-3,4,5,6,7,8"}) {
+  for (const char* line : {"1,2,3", "1,2,3,4,5,6,7,8,9", "1,2,3,4,5,6,7,8,-0.5", "1,2,3,4,5,6,7,8,0.5,1",
+                           "1,2,3,4,x,6,7,8", "1,2,3,4,nan,6,7,8", "1,2,-3,4,5,6,7,8"}) {
     WriteFileAtomically(path, std::string("time\n") + line + "\n");
     EXPECT_THROW(LoadPoseSigmas(path), InputError) << line;
   }

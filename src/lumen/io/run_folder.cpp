@@ -48,9 +48,13 @@ RunFrameEvent ParseFrameEvent(const Json& line) {
   if (!status) throw InputError(StrCat("unknown status \"", line.At("status").AsString(), "\""));
   const Json* reason = line.Find("reason");
   const Json* keyframe = line.Find("keyframe");
-  return {line.At("frame").AsInteger(), line.At("time").AsDouble(), *status,
+  const Json* off = line.Find("off_probability");
+  return {line.At("frame").AsInteger(),
+          line.At("time").AsDouble(),
+          *status,
           reason != nullptr && reason->IsString() ? reason->AsString() : "",
-          keyframe != nullptr && keyframe->AsBool()};
+          keyframe != nullptr && keyframe->AsBool(),
+          off != nullptr && off->IsNumber() ? std::clamp(off->AsDouble(), 0.0, 1.0) : -1};
 }
 
 void MarkRemoved(const RunLoop& removed, std::vector<RunLoop>& loops) {

@@ -67,6 +67,7 @@ struct RunFrameEvent {
   FrameStatus status = FrameStatus::kTracked;
   std::string reason;
   bool keyframe = false;
+  double off_probability = -1;  // how likely it is off; less than 0: not told
 };
 
 // {"event": "loop", "kind": "global", "from": 300, "to": 12, …}, by frame numbers;

@@ -26,6 +26,11 @@ struct MapCertainty {
 
 inline constexpr int kCertaintyStep = 7;  // keyframes
 
+// A frame is called weak from this probability on of being off (by more than a tenth of its view's depth, or
+// five degrees): at the end, and at once, where less is known and more would be called so for nothing.
+inline constexpr double kWeakFrom = 0.08;
+inline constexpr double kWeakAtOnce = 0.25;
+
 // The covariance of a camera that lies so with a keyframe (or with its host), and moves and grows with it.
 PlaceCovariance CarryCovariance(const PlaceCovariance& keyframe, const Rigid3& keyframe_from_camera);
 

@@ -19,6 +19,16 @@ struct MapEdge {
   friend bool operator==(const MapEdge&, const MapEdge&) = default;
 };
 
+// How two keyframes' depths disagree about places that both see: of the logarithms of their ratio the middle,
+// and half of what their middle two thirds spread over.
+struct DepthDisagreement {
+  double offset = 0;
+  double spread = 0;
+  int places = 0;
+
+  bool Known() const { return places > 0; }
+};
+
 struct MapKeyframe {
   std::shared_ptr<const Keyframe> keyframe;
   KeyframeState state;
@@ -26,6 +36,8 @@ struct MapKeyframe {
   // A keyframe that has retired, since another shows its place, lies as it lay with that one, its host. Of
   // what it was made from the picture and its depth are left, for surface and path.
   KeyframeId host = -1;
+  // With a keyframe a little before it, when it came into the map.
+  DepthDisagreement disagreement = {};
 
   bool IsActive() const { return host < 0; }
 };

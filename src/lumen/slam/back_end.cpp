@@ -76,6 +76,7 @@ void BackEnd::Add(const KeyframeRequest& request) {
     loops_.Drop(id);
   }
   quiet_ = IsQuiet(mapper_.Update());
+  mapper_.CompareDepth(request.id);
   Publish();
 }
 

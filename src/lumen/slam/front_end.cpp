@@ -121,6 +121,7 @@ FrameResult FrontEnd::Skip(const InputFrame& frame, const std::string& fault) {
   result.track.reason = fault;
   if (reference_ >= 0) lost_ = true;
   last_lost_.reset();
+  doubt_.NoteLost();
   habits_.NoteFrame(false);
   Record(result, -1, {}, 0);
   return result;
@@ -268,10 +269,22 @@ void FrontEnd::Refer(KeyframeId reference) {
 
 FrontEnd::Step FrontEnd::Lose(Step step) {
   lost_ = reference_ >= 0;
+  doubt_.NoteLost();
   habits_.NoteFrame(false);
   habits_.NoteContrast(step.result.contrast);  // else a lens that got dirty would stay blank for ever
   Record(step.result, -1, {}, 0);
   return step;
+}
+
+// What is said of the frame; what it is used for was decided before.
+void FrontEnd::Doubt(const MapSnapshot& map, FrameResult& result) {
+  const auto reference = map.keyframes.find(result.track.reference);
+  if (reference != map.keyframes.end()) result.disagreement = reference->second.disagreement;
+  result.off_probability = doubt_.Note(result.disagreement);
+  if (result.track.status == TrackStatus::kTracked && result.off_probability >= kWeakAtOnce) {
+    result.track.status = TrackStatus::kWeak;
+    result.track.reason = doubt_.Reason();
+  }
 }
 
 FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& published,
@@ -319,6 +332,7 @@ FrontEnd::Step FrontEnd::Advance(const LiveFrame& live, const MapSnapshot& publi
   habits_.NoteContrast(result.contrast);
   if (result.track.status == TrackStatus::kTracked && result.track.depth_spread > 0)
     habits_.NoteDepthSpread(result.track.depth_spread);
+  Doubt(map, result);
   if (step.request) {
     reference_ = step.request->id;
     visited_.push_back(reference_);

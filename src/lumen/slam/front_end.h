@@ -8,6 +8,7 @@
 #include "lumen/loop/place_index.h"
 #include "lumen/scene/priors.h"
 #include "lumen/slam/back_end.h"
+#include "lumen/slam/frame_doubt.h"
 #include "lumen/slam/frame_log.h"
 #include "lumen/slam/keyframe_policy.h"
 #include "lumen/slam/relocaliser.h"
@@ -22,10 +23,12 @@ struct FrameResult {
   bool is_keyframe = false;
   std::string keyframe_reason;
   int submap = 0;
-  double contrast = 0;     // of the picture; see DescriptorContrast
-  bool blank = false;      // too little of it
-  double depth_noise = 0;  // as learned so far
-  double network_ms = 0;   // of this frame, where they were measured
+  double contrast = 0;             // of the picture; see DescriptorContrast
+  bool blank = false;              // too little of it
+  double depth_noise = 0;          // as learned so far
+  DepthDisagreement disagreement;  // of its reference
+  double off_probability = -1;     // how likely it is off (frame_doubt.h); less than 0: not placed
+  double network_ms = 0;           // of this frame, where they were measured
   double track_ms = 0;
   double map_ms = 0;     // of a keyframe 0 where it is mapped later, on another thread
   double delay_ms = -1;  // live: from when the picture was there; -1: nobody waits for it
@@ -61,6 +64,7 @@ class FrontEnd {
   bool IsOutOfPatience(const FrameResult& result);
   KeyframeVerdict Judge(const LiveFrame& live, const MapSnapshot& map, bool room, FrameResult& result);
   void Refer(KeyframeId reference);
+  void Doubt(const MapSnapshot& map, FrameResult& result);
   Step Lose(Step step);
   KeyframeRequest StartMap(const LiveFrame& live, const DepthBasis& basis, BagOfWords words, Step& step);
   KeyframeRequest MakeRequest(const LiveFrame& live, const MapSnapshot& map, const TrackResult& tracked,
@@ -85,6 +89,7 @@ class FrontEnd {
   KeyframeId reference_ = -1;
   int submaps_ = 0;
   VideoHabits habits_;
+  LiveDoubt doubt_;
   int weak_in_a_row_ = 0;
   bool lost_ = false;
   int lost_frames_ = 0;  // usable ones

@@ -1,5 +1,7 @@
 #include "lumen/slam/mapper.h"
 
+#include "lumen/slam/frame_doubt.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -278,6 +280,18 @@ SmootherSummary Mapper::UpdateWith(int most_evaluations) {
   trouble_.singular += summary.singular_cliques;
   ReadStates();
   return summary;
+}
+
+void Mapper::CompareDepth(KeyframeId id) {
+  MapKeyframe& entry = keyframes_.at(id).entry;
+  std::vector<KeyframeId> before;
+  for (auto at = keyframes_.find(id); at != keyframes_.begin();) {
+    --at;
+    if (at->second.entry.submap != entry.submap) continue;
+    before.push_back(at->first);
+    if (before.size() == kComparedKeyframes) break;
+  }
+  if (!before.empty()) entry.disagreement = Disagreement(At(before.back()), entry);
 }
 
 int Mapper::Settle(int most, int settled) {

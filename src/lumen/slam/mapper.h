@@ -51,6 +51,8 @@ class Mapper {
   int Settle(int most, int settled);
   // Every code is free from the next step on, for a last refinement of the whole.
   void ReleaseAll();
+  // Compares a keyframe's depth with that of one a little before it; see MapKeyframe.
+  void CompareDepth(KeyframeId id);
   // Looks for every point again, from where the map has it by now.
   void SeePointsAnew();
 

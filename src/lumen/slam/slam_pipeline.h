@@ -55,6 +55,10 @@ class SlamPipeline {
   Trajectory KeyframePoses() const;
   // How sure the map is of a sub-map's keyframes, and of one of its frames; after Finish.
   MapCertainty Certainty(int submap) const { return back_end_.Certainty(submap, Frames()); }
+  // How likely each frame is off by what the map knows now (frame_doubt.h), in the frames' order.
+  std::vector<double> Doubts(const MapCertainty& certainty) const {
+    return DoubtFrames(Frames(), *Snapshot(), certainty, options_.certainty);
+  }
   const CertaintyOptions& CertaintyModel() const { return options_.certainty; }
 
  protected:
