@@ -5,8 +5,6 @@
 #include <cstdio>
 
 #include "lumen/base/text.h"
-#include "lumen/io/pose_uncertainty.h"
-#include "lumen/scene/certainty.h"
 
 namespace lumen {
 
@@ -64,14 +62,12 @@ std::string DescribePlaced(const RunFolder& run) {
 }
 
 std::string DescribeDoubt(const RunFolder& run) {
-  const std::filesystem::path table = run.path / run_file::kFramesUncertainty;
-  if (!std::filesystem::is_regular_file(table)) return "";
   Spans doubtful;
   int64_t told = 0;
-  for (const PoseSigma& frame : LoadPoseSigmas(table)) {
-    if (frame.off_probability < 0) continue;
+  for (const RunFrameEvent& event : run.events) {
+    if (event.off_at_last < 0) continue;
     ++told;
-    if (frame.off_probability >= kWeakFrom) doubtful.Add(frame.time);
+    if (event.LastStatus() == FrameStatus::kWeak) doubtful.Add(event.time);
   }
   if (told == 0) return "";
   if (doubtful.Frames() == 0) return "No place of the camera is in doubt.";

@@ -8,17 +8,13 @@
 #include "lumen/base/parallel.h"
 #include "lumen/eval/association.h"
 #include "lumen/eval/statistics.h"
-#include "lumen/io/pose_uncertainty.h"
 #include "lumen/io/trajectory_file.h"
-#include "lumen/scene/certainty.h"
 
 namespace lumen {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr double kSameTime = 1e-4;
 
 // The paths of a run's sub-maps, the one in frames.tum first.
 std::vector<Trajectory> PathsOf(const Estimate& estimate) {
@@ -52,11 +48,10 @@ std::vector<PoseError> ErrorsOf(const std::vector<Trajectory>& paths, const Trut
   return all;
 }
 
-template <typename Row>
-const Row* FindAt(const std::vector<Row>& rows, double time, double gap) {
-  const auto found = std::lower_bound(rows.begin(), rows.end(), time - gap,
-                                      [](const Row& row, double t) { return row.time < t; });
-  return found != rows.end() && found->time <= time + gap ? &*found : nullptr;
+const PoseError* FindAt(const std::vector<PoseError>& poses, double time, double gap) {
+  const auto found = std::lower_bound(poses.begin(), poses.end(), time - gap,
+                                      [](const PoseError& pose, double t) { return pose.time < t; });
+  return found != poses.end() && found->time <= time + gap ? &*found : nullptr;
 }
 
 // The middle of what a frame sees, by the truth; 0 where that does not know.
@@ -79,18 +74,15 @@ std::vector<JudgedFrame> JudgeFrames(const Estimate& estimate, const Truth& trut
   std::vector<JudgedFrame> frames;
   if (estimate.folder.empty() || truth.source == nullptr || truth.trajectory.empty()) return frames;
   const std::vector<PoseError> errors = ErrorsOf(PathsOf(estimate), truth, options);
-  const fs::path table = estimate.folder / run_file::kFramesUncertainty;
-  const std::vector<PoseSigma> sigmas =
-      fs::is_regular_file(table) ? LoadPoseSigmas(table) : std::vector<PoseSigma>();
   for (const RunFrameEvent& event : estimate.events) {
-    JudgedFrame judged{event.frame, event.time, event.status, event.off_probability, event.off_probability};
+    // What has no word of its own at the end is left as it was told at once.
+    const double at_last = event.off_at_last >= 0 ? event.off_at_last : event.off_at_once;
+    JudgedFrame judged{event.frame, event.time, event.status, event.LastStatus(), event.off_at_once, at_last};
     if (judged.Placed()) {
       const PoseError* pose = FindAt(errors, event.time, options.max_time_gap);
       if (pose == nullptr) continue;
       judged.position_share = pose->translation;  // of the depth, once that is known
       judged.degrees = pose->rotation_degrees;
-      const PoseSigma* sigma = FindAt(sigmas, event.time, kSameTime);
-      if (sigma != nullptr && sigma->off_probability >= 0) judged.said_at_last = sigma->off_probability;
     }
     frames.push_back(judged);
   }
@@ -117,7 +109,8 @@ std::optional<StatusScore> ScoreStatuses(const std::vector<JudgedFrame>& frames,
     }
     const double said = at_last ? frame.said_at_last : frame.said_at_once;
     if (said < 0) continue;
-    score.AddPlaced(said, at_last ? said < kWeakFrom : frame.status != FrameStatus::kWeak, frame.IsOff());
+    const FrameStatus status = at_last ? frame.last_status : frame.status;
+    score.AddPlaced(said, status != FrameStatus::kWeak, frame.IsOff());
   }
   if (score.Placed() == 0) return std::nullopt;
   return score;

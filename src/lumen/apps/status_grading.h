@@ -13,7 +13,7 @@ inline constexpr double kOffDegrees = 5;
 struct JudgedFrame {
   int64_t frame = 0;
   double time = 0;
-  FrameStatus status = FrameStatus::kLost;
+  FrameStatus status = FrameStatus::kLost, last_status = FrameStatus::kLost;  // at once, and at the end
   // How likely it is off, as was said at once and at the end; less than 0: not said.
   double said_at_once = -1, said_at_last = -1;
   // After its sub-map was aligned; of frames that were placed.

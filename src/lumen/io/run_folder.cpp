@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/text.h"
 #include "lumen/io/png.h"
+#include "lumen/io/pose_uncertainty.h"
 #include "lumen/io/trajectory_file.h"
 
 namespace lumen {
@@ -90,6 +92,19 @@ void ReadEvents(const fs::path& path, RunFolder& run) {
   }
 }
 
+// What the run said of its frames in the end.
+void ReadDoubts(const fs::path& path, RunFolder& run) {
+  constexpr double kSameTime = 1e-4;
+  if (!fs::is_regular_file(path)) return;
+  std::map<double, double> off_at;
+  for (const PoseSigma& frame : LoadPoseSigmas(path))
+    if (frame.off_probability >= 0) off_at[frame.time] = frame.off_probability;
+  for (RunFrameEvent& event : run.events) {
+    const auto off = off_at.lower_bound(event.time - kSameTime);
+    if (off != off_at.end() && off->first <= event.time + kSameTime) event.off_at_last = off->second;
+  }
+}
+
 std::string TextOr(const Json& object, const char* key) {
   const Json* found = object.Find(key);
   return found != nullptr && found->IsString() ? found->AsString() : "";
@@ -154,6 +169,11 @@ std::optional<FrameStatus> ParseFrameStatus(const std::string& name) {
   return std::nullopt;
 }
 
+FrameStatus RunFrameEvent::LastStatus() const {
+  const bool placed = status == FrameStatus::kTracked || status == FrameStatus::kRelocalised;
+  return placed && off_at_last >= kWeakFrom ? FrameStatus::kWeak : status;
+}
+
 bool IsRunFolder(const fs::path& path) {
   for (const char* name : {run_file::kFrames, run_file::kKeyframes, run_file::kSummary})
     if (fs::is_regular_file(path / name)) return true;
@@ -170,6 +190,7 @@ RunFolder ReadRunFolder(const fs::path& path) {
   run.frames = ReadPoses(path / run_file::kFrames, run.notes);
   run.keyframes = ReadPoses(path / run_file::kKeyframes, run.notes);
   ReadEvents(path / run_file::kEvents, run);
+  ReadDoubts(path / run_file::kFramesUncertainty, run);
   if (fs::is_directory(path / run_file::kDepth)) run.depth = ListDepthFiles(path / run_file::kDepth);
   return run;
 }

@@ -8,7 +8,8 @@
 //                    mapped later than its line could wait
 //   summary.json     counts, times, versions        config.toml     the resolved parameters
 //   sigma/000042.png 16 bit: value / kRunSigmaScale = standard deviation of that depth, as a share of it
-//   *_uncertainty.csv  how far poses may be off (pose_uncertainty.h), once the run has ended
+//   *_uncertainty.csv  how far poses may be off (pose_uncertainty.h), and of frames how likely they are, once
+//                    the run has ended
 //   images/000042.png  the keyframe's picture       surface.ply     the keyframes' depth fused
 #pragma once
 
@@ -67,7 +68,11 @@ struct RunFrameEvent {
   FrameStatus status = FrameStatus::kTracked;
   std::string reason;
   bool keyframe = false;
-  double off_probability = -1;  // how likely it is off; less than 0: not told
+  // How likely it is off (scene/certainty.h), as was said at once and at the end; less than 0: not told.
+  double off_at_once = -1, off_at_last = -1;
+
+  // Weak as well where it was doubted once all was known.
+  FrameStatus LastStatus() const;
 };
 
 // {"event": "loop", "kind": "global", "from": 300, "to": 12, …}, by frame numbers;

@@ -7,6 +7,7 @@
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/io/png.h"
+#include "lumen/io/pose_uncertainty.h"
 #include "lumen/io/trajectory_file.h"
 
 namespace lumen {
@@ -74,6 +75,20 @@ TEST(RunFolder, ReadsAWholeRun) {
   const DepthImage depth = LoadScaledDepth(run.depth[0].path, *run.depth_scale);
   EXPECT_FLOAT_EQ(depth(1, 0), 2);
   EXPECT_FLOAT_EQ(depth(0, 0), 0);
+}
+
+TEST(RunFolder, WhatWasSaidOfAFrameInTheEndCountsAtLast) {
+  const TemporaryFolder folder;
+  const fs::path path = WriteWholeRun(folder.Path() / "run");
+  EXPECT_LT(ReadRunFolder(path).events[0].off_at_last, 0);
+  PoseSigma frame;
+  frame.off_probability = 0.5;
+  SavePoseSigmas(path / run_file::kFramesUncertainty, {frame});
+  const RunFolder run = ReadRunFolder(path);
+  EXPECT_EQ(run.events[0].off_at_last, 0.5);
+  EXPECT_EQ(run.events[0].status, FrameStatus::kTracked);
+  EXPECT_EQ(run.events[0].LastStatus(), FrameStatus::kWeak);
+  EXPECT_EQ(run.events[1].LastStatus(), FrameStatus::kLost);
 }
 
 TEST(RunFolder, SaysWhyItIsNotWhole) {

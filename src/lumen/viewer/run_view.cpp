@@ -98,7 +98,7 @@ void RunView::PutScene() {
   std::vector<ViewFrame> frames;
   size_t k = 0;
   for (const RunFrameEvent& event : run_.events) {
-    ViewFrame frame{event.frame, event.time, ToViewStatus(event.status), event.keyframe};
+    ViewFrame frame{event.frame, event.time, ToViewStatus(event.LastStatus()), event.keyframe};
     while (k < run_.frames.size() && run_.frames[k].time < event.time - 1e-4) ++k;
     if (k < run_.frames.size() && run_.frames[k].time <= event.time + 1e-4)
       frame.pose = run_.frames[k].world_from_camera;
