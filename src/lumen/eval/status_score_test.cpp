@@ -28,7 +28,11 @@ TEST(StatusScore, CountsWhatWasSaidOfGoodFramesAndOfOthers) {
 TEST(StatusScore, ChanceIsAHalf) {
   Random random(3);
   StatusScore score;
-  for (int i = 0; i < 20000; ++i) score.AddPlaced(random.Uniform(0, 1), true, random.Uniform(0, 1) < 0.1);
+  for (int i = 0; i < 20000; ++i) {
+    const double probability = random.Uniform(0, 1);
+    const bool off = random.Uniform(0, 1) < 0.1;
+    score.AddPlaced(probability, true, off);
+  }
   EXPECT_NEAR(score.Auc(), 0.5, 0.02);
   StatusScore said_nothing;
   said_nothing.AddPlaced(0.1, true, true);
@@ -56,7 +60,8 @@ TEST(StatusScore, BinsTellHowTrueProbabilitiesAre) {
   StatusScore score;
   for (int i = 0; i < 50000; ++i) {
     const double probability = random.Uniform(0, 1);
-    score.AddPlaced(probability, probability < 0.5, random.Uniform(0, 1) < probability);
+    const bool off = random.Uniform(0, 1) < probability;
+    score.AddPlaced(probability, probability < 0.5, off);
   }
   for (int i = 0; i < StatusScore::kBins; ++i) {
     const StatusScore::Bin bin = score.BinAt(i);
