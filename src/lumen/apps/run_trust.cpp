@@ -64,17 +64,19 @@ std::string DescribePlaced(const RunFolder& run) {
 std::string DescribeDoubt(const RunFolder& run) {
   Spans doubtful;
   int64_t told = 0;
+  double expected = 0;
   for (const RunFrameEvent& event : run.events) {
     if (event.off_at_last < 0) continue;
     ++told;
+    expected += event.off_at_last;
     if (event.LastStatus() == FrameStatus::kWeak) doubtful.Add(event.time);
   }
   if (told == 0) return "";
   if (doubtful.Frames() == 0) return "No place of the camera is in doubt.";
   return StrCat(doubtful.Frames(), " of ", told, " places (",
-                std::lround(100.0 * doubtful.Frames() / static_cast<double>(told)),
-                " %) are in doubt: they may be off by more than a tenth of what is seen, or by 5°; ",
-                doubtful.Text(), ".");
+                std::lround(100.0 * doubtful.Frames() / static_cast<double>(told)), " %) are in doubt, ",
+                doubtful.Text(), "; about ", std::lround(expected),
+                " are to be expected off, by more than a tenth of what is seen or by 5°.");
 }
 
 }  // namespace
