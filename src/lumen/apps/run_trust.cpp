@@ -26,7 +26,6 @@ class Spans {
     ++frames_;
   }
   int Frames() const { return frames_; }
-  size_t Count() const { return spans_.size(); }
   // The longest few, in their order: "at 2.1–3.3 s, 5.0–5.4 s and 3 more times".
   std::string Text() const {
     constexpr size_t kMost = 4;

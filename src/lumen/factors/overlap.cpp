@@ -97,9 +97,7 @@ std::optional<double> EstimateLogScale(ImageView<const float> source_depth, cons
                                        const Rigid3& target_from_source, int least) {
   std::vector<double> ratios = DepthRatios(source_depth, source, target_depth, target, target_from_source);
   if (static_cast<int>(ratios.size()) < least) return std::nullopt;
-  const auto middle = ratios.begin() + static_cast<int64_t>(ratios.size() / 2);
-  std::nth_element(ratios.begin(), middle, ratios.end());
-  return std::log(*middle);
+  return std::log(RatioAt(ratios, 0.5));
 }
 
 DepthDisagreement CompareDepths(ImageView<const float> source_depth, const View& source,

@@ -1,7 +1,5 @@
 #include "lumen/slam/mapper.h"
 
-#include "lumen/slam/frame_doubt.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -9,6 +7,7 @@
 #include "lumen/factors/edge_factor.h"
 #include "lumen/factors/occlusion.h"
 #include "lumen/factors/prior_factors.h"
+#include "lumen/slam/frame_doubt.h"
 
 namespace lumen {
 
@@ -284,14 +283,15 @@ SmootherSummary Mapper::UpdateWith(int most_evaluations) {
 
 void Mapper::CompareDepth(KeyframeId id) {
   MapKeyframe& entry = keyframes_.at(id).entry;
-  std::vector<KeyframeId> before;
-  for (auto at = keyframes_.find(id); at != keyframes_.begin();) {
+  const MapKeyframe* earlier = nullptr;
+  int back = 0;
+  for (auto at = keyframes_.find(id); at != keyframes_.begin() && back < kComparedKeyframes;) {
     --at;
     if (at->second.entry.submap != entry.submap) continue;
-    before.push_back(at->first);
-    if (before.size() == kComparedKeyframes) break;
+    earlier = &at->second.entry;
+    ++back;
   }
-  if (!before.empty()) entry.disagreement = Disagreement(At(before.back()), entry);
+  if (earlier != nullptr) entry.disagreement = Disagreement(*earlier, entry);
 }
 
 int Mapper::Settle(int most, int settled) {
