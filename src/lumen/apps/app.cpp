@@ -127,7 +127,7 @@ namespace {
 // By what one wants to do; within it, in the order in which one does.
 void AddCommands(Command& app) {
   app.Listed("From a video to a surface", {AddRunCommand, AddViewCommand, AddFuseCommand, AddRegisterCommand,
-                                           AddReportCommand, AddExportCommand});
+                                           AddCoverageCommand, AddReportCommand, AddExportCommand});
   app.Listed("Videos and cameras",
              {AddInfoCommand, AddCalibrateCommand, AddConvertCommand, AddSimulateCommand});
   app.Listed("How good it is", {AddEvalCommand, AddStudyCommand, AddBenchCommand});

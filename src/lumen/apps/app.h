@@ -18,6 +18,7 @@ void AddCalibrateCommand(Command& app);
 void AddCompletionCommand(Command& app);
 void AddConfigCommand(Command& app);
 void AddConvertCommand(Command& app);
+void AddCoverageCommand(Command& app);
 void AddEvalCommand(Command& app);
 void AddFuseCommand(Command& app);
 void AddInfoCommand(Command& app);

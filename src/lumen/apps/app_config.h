@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lumen/base/config.h"
+#include "lumen/coverage/coverage.h"
 #include "lumen/io/rectifier.h"
 #include "lumen/network/engine_priors.h"
 #include "lumen/slam/slam_options.h"
@@ -19,6 +20,7 @@ struct AppConfig {
   GatherOptions depth;
   FusionOptions fusion;
   SurfaceRegistrationOptions registration;
+  CoverageOptions coverage;
 
   void Describe(ConfigVisitor& visitor) {
     visitor.Field("model", model, {.help = "path of the weights; empty: look in the usual places"});
@@ -28,6 +30,7 @@ struct AppConfig {
     visitor.Group("depth", depth);
     visitor.Group("fusion", fusion);
     visitor.Group("registration", registration);
+    visitor.Group("coverage", coverage);
   }
 };
 

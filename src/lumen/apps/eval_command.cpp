@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "lumen/apps/app.h"
+#include "lumen/apps/coverage_grading.h"
 #include "lumen/apps/eval_pictures.h"
 #include "lumen/apps/grading.h"
 #include "lumen/apps/status_grading.h"
@@ -68,6 +69,23 @@ void PrintStatuses(const Grading& grading, std::ostream& out) {
   print("statuses", grading.statuses);
 }
 
+// Whether it knows what it has not seen.
+void PrintCoverage(const CoverageScore& score, std::ostream& out) {
+  char line[240];
+  std::snprintf(line, sizeof(line),
+                "coverage: %.1f %% of the wall seen, said to be %.1f %%; %.1f points off in %zu "
+                "stretches\n",
+                100 * score.truth, 100 * score.said, 100 * score.MeanError(), score.stretches.size());
+  out << line;
+  std::snprintf(line, sizeof(line),
+                "not seen: %.2f of its area found, %.2f of what is called so is; %d of %d spots "
+                "found, %d of %d right\n",
+                score.missed > 0 ? score.missed_found / score.missed : 1,
+                score.missed_said > 0 ? score.missed_found / score.missed_said : 1, score.spots_found,
+                score.spots, score.spots_right, score.spots_said);
+  out << line;
+}
+
 // Each reason once, with all the metrics it took away.
 void WarnOfAbsent(const Grades& grades) {
   std::map<std::string, std::string> by_reason;
@@ -106,6 +124,7 @@ void RunEval(EvalOptions options) {
   PrintGrades(grading.grades, std::cout);
   PrintCalibration(grading.calibration, std::cout);
   PrintStatuses(grading, std::cout);
+  if (grading.coverage) PrintCoverage(*grading.coverage, std::cout);
   if (grading.all_frames) {
     std::cout << "all placed frames:\n";
     PrintGrades(*grading.all_frames, std::cout);
@@ -143,6 +162,8 @@ void AddEvalCommand(Command& app) {
   command.Add("--pictures", options->pictures, "folder for the figures, as SVG");
   command.Add("--report", options->page, "write a page (HTML) with grades and figures there");
   command.AddFlag("--all-frames", options->grading.all_frames, "grade every placed frame too");
+  command.AddFlag("--coverage", options->grading.coverage,
+                  "grade what the run says it has not seen (the truth needs coverage_mesh.obj)");
   command.AddFlag("--one-scale", options->grading.one_scale,
                   "also as SimCol3D does: paths chained from their steps and depth, each at one scale");
   command.Add("--delta", options->grading.step_poses, "step of the RPE in graded poses")

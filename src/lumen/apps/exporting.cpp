@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSameTime = 1e-4;        // seconds; a trajectory's times are rounded
 constexpr double kWidestHalf = 50;        // degrees: beyond that a pinhole spreads few pixels over many
 constexpr int kFinest = 8, kMatched = 4;  // times the view's size: of pictures, and of those matched in
 
@@ -137,8 +136,8 @@ std::vector<PlacedRunFrame> ListPlacedFrames(const RunFolder& run) {
   std::vector<PlacedRunFrame> placed;
   auto event = run.events.begin();
   for (const TimedPose& pose : run.frames) {
-    while (event != run.events.end() && event->time < pose.time - kSameTime) ++event;
-    if (event == run.events.end() || event->time > pose.time + kSameTime) continue;
+    while (event != run.events.end() && event->time < pose.time - kRoundedTime) ++event;
+    if (event == run.events.end() || event->time > pose.time + kRoundedTime) continue;
     placed.push_back({event->frame, event->time, pose.world_from_camera, event->keyframe,
                       FrameStatusName(event->status), event->reason});
   }

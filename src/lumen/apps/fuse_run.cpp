@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSameTime = 1e-4;  // seconds; a trajectory's times are rounded
-
 struct PlacedMap {
   RunDepthFile file;
   Rigid3 world_from_camera;
@@ -38,9 +36,10 @@ std::vector<PlacedMap> PlaceMaps(const RunFolder& run) {
   for (const RunDepthFile& file : run.depth) {
     const auto time = times.find(file.frame);
     if (time == times.end()) continue;
-    const auto pose = std::lower_bound(run.keyframes.begin(), run.keyframes.end(), time->second - kSameTime,
-                                       [](const TimedPose& keyframe, double t) { return keyframe.time < t; });
-    if (pose != run.keyframes.end() && pose->time <= time->second + kSameTime)
+    const auto pose =
+        std::lower_bound(run.keyframes.begin(), run.keyframes.end(), time->second - kRoundedTime,
+                         [](const TimedPose& keyframe, double t) { return keyframe.time < t; });
+    if (pose != run.keyframes.end() && pose->time <= time->second + kRoundedTime)
       placed.push_back({file, pose->world_from_camera});
   }
   return placed;

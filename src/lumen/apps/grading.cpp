@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "lumen/apps/coverage_grading.h"
 #include "lumen/apps/one_scale_grading.h"
 #include "lumen/apps/status_grading.h"
 #include "lumen/apps/surface_grading.h"
@@ -13,6 +14,7 @@
 #include "lumen/eval/overlap.h"
 #include "lumen/image/resize.h"
 #include "lumen/io/calibration.h"
+#include "lumen/io/coverage_mesh.h"
 #include "lumen/io/rectifier.h"
 #include "lumen/io/trajectory_file.h"
 
@@ -300,6 +302,7 @@ Truth LoadTruth(const fs::path& path, double fps) {
     truth.source = std::move(source);
     truth.model = truth.source->Info().model;
     if (fs::is_regular_file(path / "model.ply")) truth.model = path / "model.ply";
+    if (fs::is_regular_file(path / kCoverageMeshFile)) truth.coverage = path / kCoverageMeshFile;
     if (fs::is_regular_file(path / kSparseDepthFile)) truth.sparse = LoadSparseDepth(path / kSparseDepthFile);
   }
   RequireDistinctTimes(truth.trajectory, path.string());
@@ -383,6 +386,9 @@ Grading GradeEstimate(const Estimate& estimate, const Truth& truth, const Gradin
   const std::vector<JudgedFrame> judged = JudgeFrames(estimate, truth, options);
   grading.statuses_at_once = ScoreStatuses(judged, false);
   grading.statuses = ScoreStatuses(judged, true);
+  if (options.coverage)
+    if (const auto score = GradeCoverage(estimate, truth, grading.keyframes, options.threads))
+      grading.coverage = std::make_shared<const CoverageScore>(*score);
   if (options.one_scale) AddOneScaleGrades(estimate, truth, options, grading.grades);
   if (options.all_frames && !estimate.frames.empty()) {
     std::vector<DepthMapGrade> maps;
@@ -404,6 +410,7 @@ Json GradingToJson(const Grading& grading, const Estimate& estimate, const Truth
   }
   if (grading.statuses_at_once) json["statuses_at_once"] = grading.statuses_at_once->ToJson();
   if (grading.statuses) json["statuses"] = grading.statuses->ToJson();
+  if (grading.coverage) json["coverage"] = grading.coverage->ToJson();
   if (!grading.notes.empty()) {
     json["notes"] = Json::MakeArray();
     for (const std::string& note : grading.notes) json["notes"].Append(note);

@@ -24,6 +24,7 @@ struct Truth {
   std::shared_ptr<const FrameSource> source;  // for depth; null if the truth is a trajectory alone
   SparseDepth sparse;                         // at single places; graded by where frames have no depth map
   std::filesystem::path model;                // the true surface; empty: there is none
+  std::filesystem::path coverage;             // … and what was seen of it (io/coverage_mesh.h)
 };
 
 // A sequence with true poses (whatever `OpenInput` reads), or a trajectory file, whose poses come at `fps`
@@ -63,9 +64,11 @@ struct GradingOptions {
   bool all_frames = false;   // every placed frame besides
   bool one_scale = false;    // the errors at one scale a sequence besides (eval/one_scale_error.h)
   bool only_frames = false;  // every placed frame instead of the keyframes, where a system tells them apart
+  bool coverage = false;     // how true it is what the run says it has not seen
   int threads = 1;
 };
 
+struct CoverageScore;
 struct DepthMapGrade {
   int64_t frame = 0;
   double frame_scale = 0;  // median of truth / estimate
@@ -82,6 +85,7 @@ struct Grading {
   std::vector<DepthMapGrade> maps;
   std::map<std::string, CalibrationScore> calibration;    // by what is said to be so sure
   std::optional<StatusScore> statuses_at_once, statuses;  // at the end
+  std::shared_ptr<const CoverageScore> coverage;          // null: not graded
   std::vector<std::string> notes;
 };
 

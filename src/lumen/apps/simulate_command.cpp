@@ -27,6 +27,7 @@ struct SimulateOptions {
   bool fine_vessels = false;
   std::string degradations;
   bool model = true;
+  bool coverage = true;
   int threads = 0;
 };
 
@@ -61,7 +62,8 @@ void RunSimulate(const SimulateOptions& options, const Command& command) {
   const std::string name =
       options.subject.empty() ? StrCat(AnatomyName(resolved.anatomy), "-", resolved.seed) : options.subject;
   CatchInterrupts();  // what was begun goes
-  const int frames = WriteSimulatedSequence(resolved, name, options.output, options.model);
+  const int frames =
+      WriteSimulatedSequence(resolved, name, options.output, {options.model, options.coverage});
   LogInfo("wrote ", frames, " frames of ", name, " with their truth to ", options.output.string());
 }
 
@@ -94,7 +96,10 @@ void AddSimulateCommand(Command& app) {
   command.Add("--loops", options->loops, "times in and out, at least").Within(1, 100).ShowDefault();
   command.AddFlag("--fine-vessels", options->fine_vessels, "a dense net of fine vessels all over the wall");
   command.Add("--degrade", options->degradations, "what goes wrong, e.g. smoke:3,motion-blur:2");
-  command.AddFlag("!--no-model", options->model, "do not write the surface (model.ply)");
+  command.AddFlag("!--no-model", options->model,
+                  "do not write the surface (model.ply), nor what was seen of it");
+  command.AddFlag("!--no-coverage", options->coverage,
+                  "do not write what was seen of it (coverage_mesh.obj)");
   command.Add("--threads", options->threads, "0: all cores").Within(0, 1024);
   command.Do([options, &command] { RunSimulate(*options, command); });
 }

@@ -6,6 +6,8 @@
 #include "lumen/apps/interrupt.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
+#include "lumen/coverage/sightings.h"
+#include "lumen/io/coverage_mesh.h"
 #include "lumen/io/sequence_folder.h"
 
 namespace lumen {
@@ -32,10 +34,23 @@ void WriteFrames(const SimulatedSequence& sequence, int threads, SequenceWriter&
   }
 }
 
+// A face is seen if its middle lies in the mask of some frame, is not hidden, and is not looked at too
+// flatly.
+CoverageMesh FindCoverage(const SimulatedSequence& sequence, const TriangleMesh& surface, int threads) {
+  std::vector<Rigid3> poses;
+  for (int i = 0; i < sequence.Size(); ++i) poses.push_back(sequence.Pose(i));
+  const std::vector<int> counts =
+      CountSightings(PiecesOf(surface), TriangleTree(surface), {sequence.View(), sequence.ContentMask()},
+                     poses, {.first_only = true}, threads);
+  CoverageMesh coverage{surface, {}};
+  for (const int count : counts) coverage.seen.push_back(count > 0);
+  return coverage;
+}
+
 }  // namespace
 
 int WriteSimulatedSequence(const SequenceOptions& options, const std::string& name,
-                           const std::filesystem::path& output, bool with_model) {
+                           const std::filesystem::path& output, const SimulatedExtras& extras) {
   RequireFreshSequence(output);  // before seconds are spent on the scene
   SequenceOptions one_thread = options;
   one_thread.threads = 1;  // frames run side by side instead
@@ -45,7 +60,11 @@ int WriteSimulatedSequence(const SequenceOptions& options, const std::string& na
   WriteFrames(sequence, options.threads, writer);
   writer.WriteMask(sequence.ContentMask());
   writer.WriteTruth(sequence.GroundTruth());
-  if (with_model) writer.WriteModel(sequence.Surface());
+  if (extras.model) {
+    const TriangleMesh surface = sequence.Surface();
+    writer.WriteModel(surface);
+    if (extras.coverage) writer.WriteCoverage(FindCoverage(sequence, surface, options.threads));
+  }
   writer.Finish();
   return sequence.Size();
 }

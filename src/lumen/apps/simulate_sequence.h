@@ -8,9 +8,14 @@
 
 namespace lumen {
 
+struct SimulatedExtras {
+  bool model = true;      // the surface
+  bool coverage = false;  // what was seen of it, as coverage_mesh.obj; needs the surface
+};
+
 // How many frames were written. The folder must be absent or empty. Frames are rendered on `options.threads`
 // threads.
 int WriteSimulatedSequence(const SequenceOptions& options, const std::string& name,
-                           const std::filesystem::path& output, bool with_model);
+                           const std::filesystem::path& output, const SimulatedExtras& extras);
 
 }  // namespace lumen

@@ -274,7 +274,7 @@ std::vector<fs::path> PrepareSuite(const SuiteChoice& choice) {
       const fs::path partial =
           choice.data / (folder.filename().string() + ".partial");  // never taken for the whole
       fs::remove_all(partial);
-      WriteSimulatedSequence(options, name, partial, true);
+      WriteSimulatedSequence(options, name, partial, {.coverage = choice.coverage});
       fs::rename(partial, folder);
       LogInfo("simulated ", name, " into ", folder.string());
     }

@@ -66,6 +66,7 @@ struct SuiteChoice {
   int frames = 0;    // 0: the suite's own
   std::string size;  // empty: the suite's own
   std::string lens = "narrow";
+  bool coverage = false;     // what was seen of the wall besides
   std::string degradations;  // as `lumen simulate --degrade` takes them
 };
 std::vector<std::filesystem::path> PrepareSuite(const SuiteChoice& choice);

@@ -172,6 +172,7 @@ void AddStudyCommand(Command& app) {
   AddStudyPriorsCommand(study);
   AddStudyUncertaintyCommand(study);
   AddStudyStatusesCommand(study);
+  AddStudyCoverageCommand(study);
 }
 
 }  // namespace lumen

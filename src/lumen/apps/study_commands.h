@@ -15,6 +15,7 @@ void AddStudyCtCommand(Command& study);
 void AddStudyPriorsCommand(Command& study);
 void AddStudyUncertaintyCommand(Command& study);
 void AddStudyStatusesCommand(Command& study);
+void AddStudyCoverageCommand(Command& study);
 
 // Options of the studies that run SLAM.
 struct StudyRunOptions {

@@ -70,13 +70,12 @@ void GradeSteps(const std::vector<StepSigma>& steps, const TrajectoryErrors& err
 // A map's own scale against the path's.
 void GradeScale(const std::vector<PoseSigma>& keyframes, const Estimate& estimate,
                 const TrajectoryErrors& errors, const std::vector<DepthMapGrade>& maps, Scores& scores) {
-  constexpr double kSameTime = 1e-4;
   std::map<double, int64_t> frame_at;
   for (const RunFrameEvent& event : estimate.events) frame_at[event.time] = event.frame;
   std::map<int64_t, double> sigma_of;
   for (const PoseSigma& sigma : keyframes) {
-    const auto frame = frame_at.lower_bound(sigma.time - kSameTime);
-    if (frame != frame_at.end() && frame->first <= sigma.time + kSameTime)
+    const auto frame = frame_at.lower_bound(sigma.time - kRoundedTime);
+    if (frame != frame_at.end() && frame->first <= sigma.time + kRoundedTime)
       sigma_of[frame->second] = sigma.scale;
   }
   Calibration calibration;

@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kUnfinished = ".unfinished";  // a writer is at work here, or was killed
-constexpr std::array<const char*, 8> kWritten = {
-    "rgb",       "depth",         "mask.png", kSparseDepthFile, "groundtruth.tum",
-    "model.ply", "sequence.toml", kUnfinished};
+constexpr std::array<const char*, 9> kWritten = {
+    "rgb",       "depth",           "mask.png",      kSparseDepthFile, "groundtruth.tum",
+    "model.ply", kCoverageMeshFile, "sequence.toml", kUnfinished};
 
 // A file that is being written, of a writer that is gone.
 bool IsTemporaryName(const std::string& name) {
@@ -280,6 +280,10 @@ void SequenceWriter::WriteTruth(const Trajectory& trajectory) {
   SaveTrajectory(folder_ / "groundtruth.tum", trajectory);
 }
 void SequenceWriter::WriteModel(const TriangleMesh& mesh) { SaveMesh(folder_ / "model.ply", mesh); }
+
+void SequenceWriter::WriteCoverage(const CoverageMesh& coverage) {
+  SaveCoverageMesh(folder_ / kCoverageMeshFile, coverage);
+}
 
 void SequenceWriter::Finish() {
   if (too_deep_ > 0)

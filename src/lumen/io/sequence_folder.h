@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "lumen/io/coverage_mesh.h"
 #include "lumen/io/frame_source.h"
 #include "lumen/scene/mesh.h"
 
@@ -53,6 +54,7 @@ class SequenceWriter {
   void WriteMask(ImageView<const uint8_t> mask);
   void WriteTruth(const Trajectory& trajectory);
   void WriteModel(const TriangleMesh& mesh);
+  void WriteCoverage(const CoverageMesh& coverage);
   void Finish();
 
  private:

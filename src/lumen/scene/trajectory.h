@@ -14,6 +14,8 @@ struct TimedPose {
 
 using Trajectory = std::vector<TimedPose>;
 
+inline constexpr double kRoundedTime = 1e-4;  // seconds; times in files are rounded
+
 double PathLength(const Trajectory& trajectory);
 
 // The pose nearest to that time, no farther than `max_gap` seconds; null where there is none. In order of

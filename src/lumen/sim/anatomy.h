@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lumen/scene/mesh.h"
-#include "lumen/sim/curve.h"
+#include "lumen/geometry/curve.h"
 #include "lumen/sim/distance_field.h"
 
 namespace lumen {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "lumen/sim/anatomy_shape.h"
-#include "lumen/sim/grid.h"
+#include "lumen/geometry/grid.h"
 #include "lumen/sim/noise.h"
 
 namespace lumen {

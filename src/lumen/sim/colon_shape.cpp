@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "lumen/sim/anatomy_shape.h"
-#include "lumen/sim/curve.h"
+#include "lumen/geometry/curve.h"
 #include "lumen/sim/noise.h"
 
 namespace lumen {

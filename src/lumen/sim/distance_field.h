@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lumen/sim/grid.h"
+#include "lumen/geometry/grid.h"
 
 namespace lumen {
 

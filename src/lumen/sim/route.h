@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lumen/sim/curve.h"
+#include "lumen/geometry/curve.h"
 #include "lumen/sim/distance_field.h"
 
 namespace lumen {

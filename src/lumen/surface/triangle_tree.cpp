@@ -161,6 +161,14 @@ struct Ray {
   Vector3d origin, direction, inverse;
 };
 
+Ray MakeRay(const Vector3d& origin, const Vector3d& direction) {
+  constexpr double kAlmostNone = 1e-12;
+  Ray ray{origin, direction, Vector3d::Zero()};
+  for (int k = 0; k < 3; ++k)
+    ray.inverse[k] = 1 / (std::abs(direction[k]) > kAlmostNone ? direction[k] : kAlmostNone);
+  return ray;
+}
+
 // Where the ray enters a box; infinity if it does not, or not before `most`.
 double EnterBox(const Ray& ray, const Eigen::AlignedBox3f& box, double most) {
   const Vector3d low = (box.min().cast<double>() - ray.origin).cwiseProduct(ray.inverse);
@@ -192,12 +200,16 @@ double MeetTriangle(const Ray& ray, const std::array<Vector3f, 3>& corners) {
 }  // namespace
 
 std::optional<double> TriangleTree::FindFirst(const Vector3d& origin, const Vector3d& direction) const {
+  const auto hit = FindFirstFace(origin, direction);
+  return hit ? std::optional((hit->point - origin).dot(direction)) : std::nullopt;
+}
+
+std::optional<SurfaceHit> TriangleTree::FindFirstFace(const Vector3d& origin,
+                                                      const Vector3d& direction) const {
   if (Empty()) return std::nullopt;
-  constexpr double kAlmostNone = 1e-12;
-  Ray ray{origin, direction, Vector3d::Zero()};
-  for (int k = 0; k < 3; ++k)
-    ray.inverse[k] = 1 / (std::abs(direction[k]) > kAlmostNone ? direction[k] : kAlmostNone);
+  const Ray ray = MakeRay(origin, direction);
   double best = std::numeric_limits<double>::infinity();
+  int triangle = -1;
   std::array<int, 64> stack;
   size_t top = 0;
   stack[top++] = 0;
@@ -205,16 +217,46 @@ std::optional<double> TriangleTree::FindFirst(const Vector3d& origin, const Vect
     const int index = stack[--top];
     const Node& node = nodes_[static_cast<size_t>(index)];
     if (!(EnterBox(ray, node.box, best) < best)) continue;
-    for (int i = node.first; i < node.first + node.count; ++i)
-      best = std::min(best, MeetTriangle(ray, corners_[static_cast<size_t>(order_[static_cast<size_t>(i)])]));
+    for (int i = node.first; i < node.first + node.count; ++i) {
+      const int candidate = order_[static_cast<size_t>(i)];
+      const double distance = MeetTriangle(ray, corners_[static_cast<size_t>(candidate)]);
+      if (distance >= best) continue;
+      best = distance;
+      triangle = candidate;
+    }
     if (node.count > 0) continue;
     const double left = EnterBox(ray, nodes_[static_cast<size_t>(index + 1)].box, best);
     const double right = EnterBox(ray, nodes_[static_cast<size_t>(node.first)].box, best);
     stack[top++] = left < right ? node.first : index + 1;  // the nearer one is opened first
     stack[top++] = left < right ? index + 1 : node.first;
   }
-  if (!std::isfinite(best)) return std::nullopt;
-  return best;
+  if (triangle < 0) return std::nullopt;
+  const auto& corners = corners_[static_cast<size_t>(triangle)];
+  const Vector3d across = (corners[1] - corners[0]).cross(corners[2] - corners[0]).cast<double>();
+  return SurfaceHit{origin + best * direction, across.normalized(), best * best, triangle};
+}
+
+bool TriangleTree::Blocks(const Vector3d& from, const Vector3d& to, double slack) const {
+  const double distance = (to - from).norm();
+  if (Empty() || !(distance > slack)) return false;
+  const Vector3d direction = (to - from) / distance;
+  const Ray ray = MakeRay(from + slack * direction, direction);
+  const double most = distance - slack;
+  std::array<int, 64> stack;
+  size_t top = 0;
+  stack[top++] = 0;
+  while (top > 0) {
+    const int index = stack[--top];
+    const Node& node = nodes_[static_cast<size_t>(index)];
+    if (!(EnterBox(ray, node.box, most) < most)) continue;
+    for (int i = node.first; i < node.first + node.count; ++i)
+      if (MeetTriangle(ray, corners_[static_cast<size_t>(order_[static_cast<size_t>(i)])]) < most)
+        return true;
+    if (node.count > 0) continue;
+    stack[top++] = node.first;
+    stack[top++] = index + 1;
+  }
+  return false;
 }
 
 }  // namespace lumen

@@ -27,6 +27,11 @@ class TriangleTree {
                                           double normal_cost, double reach) const;
   // How far along the ray (a unit direction) the first triangle is hit, from either side.
   std::optional<double> FindFirst(const Eigen::Vector3d& origin, const Eigen::Vector3d& direction) const;
+  // The same, with the face that is hit; its normal is the triangle's own.
+  std::optional<SurfaceHit> FindFirstFace(const Eigen::Vector3d& origin,
+                                          const Eigen::Vector3d& direction) const;
+  // Whether a triangle lies between the two, farther than `slack` from the first.
+  bool Blocks(const Eigen::Vector3d& from, const Eigen::Vector3d& to, double slack) const;
   const Eigen::AlignedBox3f& Bounds() const { return nodes_[0].box; }
   bool Empty() const { return order_.empty(); }
 

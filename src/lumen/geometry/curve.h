@@ -1,4 +1,4 @@
-// Curves by arc length: the axis of a hollow organ, the route of an endoscope. Each point carries a
+// Curves by arc length: the axis of a hollow organ, the way of an endoscope. Each point carries a
 // frame that does not spin about the tangent.
 #pragma once
 
@@ -15,7 +15,7 @@ struct CurvePoint {
 class ArcCurve {
  public:
   ArcCurve() = default;
-  // A smooth curve through the points (Catmull–Rom), sampled every `step` mm.
+  // A smooth curve through the points (Catmull–Rom), sampled every `step`.
   ArcCurve(const std::vector<Eigen::Vector3f>& through, float step);
 
   float Length() const { return step_ * static_cast<float>(points_.size() - 1); }

@@ -1,11 +1,11 @@
-#include "lumen/sim/curve.h"
+#include "lumen/geometry/curve.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "lumen/base/error.h"
-#include "lumen/sim/grid.h"
+#include "lumen/geometry/grid.h"
 
 namespace lumen {
 

@@ -1,4 +1,4 @@
-#include "lumen/sim/curve.h"
+#include "lumen/geometry/curve.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,277 @@
+#include "lumen/coverage/coverage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lumen/coverage/spots.h"
+#include "lumen/coverage/unrolled_wall.h"
+#include "lumen/surface/mesh_tools.h"
+#include "lumen/surface/weighted_middle.h"
+
+namespace lumen {
+
+using Eigen::Vector3d;
+using Eigen::Vector3f;
+
+void CoverageOptions::Describe(ConfigVisitor& visitor) {
+  visitor.Field("mm_per_unit", mm_per_unit,
+                {.min = 0, .unit = "mm", .help = "of the map's unit; 0: not known"});
+  visitor.Field(
+      "stretch_mm", stretch_mm,
+      {.min = 1, .max = 1000, .unit = "mm", .help = "of the way; a width of the lumen if mm are not known"});
+  visitor.Field(
+      "wide_spot_mm2", wide_spot_mm2,
+      {.min = 0, .unit = "mm²", .help = "spots not seen that are told of, where the lumen is wide"});
+  visitor.Field("spot_mm2", spot_mm2, {.min = 0, .unit = "mm²", .help = "the same in narrow ones"});
+  visitor.Field("spot_share", spot_share,
+                {.min = 0, .max = 10, .help = "the same where mm are not known: of a width's square"});
+  visitor.Field(
+      "afar_widths", afar_widths,
+      {.min = 0, .unit = "widths", .help = "of the lumen; what was never nearer was seen from afar only"});
+  visitor.Field("glance_seconds", glance_seconds,
+                {.min = 0, .unit = "s", .help = "what was seen for less was seen at a glance only"});
+}
+
+namespace {
+
+constexpr double kWideLumen = 24;  // mm: colons and stomachs, not airways and noses
+
+// How far the surface is from where the scope was, usually.
+double MeasureRoom(const TriangleTree& surface, const std::vector<CoverageFrame>& frames) {
+  constexpr size_t kLooks = 100;
+  std::vector<float> room;
+  for (size_t i = 0; i < frames.size(); i += std::max<size_t>(1, frames.size() / kLooks)) {
+    const Vector3d at = frames[i].world_from_camera.Translation();
+    const auto hit = surface.FindNearest(at, std::numeric_limits<double>::max());
+    if (hit) room.push_back(static_cast<float>((hit->point - at).norm()));
+  }
+  return room.empty() ? 0 : static_cast<double>(MedianOf(room));
+}
+
+// Twice the usual distance of the wall, round a way.
+double MeasureWidth(const ArcCurve& way, const TriangleTree& wall) {
+  constexpr int kRows = 40, kDirections = 24;
+  std::vector<float> radii;
+  for (int row = 0; row < kRows; ++row) {
+    const CurvePoint at = way.At(way.Length() * static_cast<float>(row) / (kRows - 1));
+    for (int k = 0; k < kDirections; ++k) {
+      const auto distance =
+          wall.FindFirst(at.position.cast<double>(), DirectionRound(at, k, kDirections).cast<double>());
+      if (distance) radii.push_back(static_cast<float>(*distance));
+    }
+  }
+  return radii.empty() ? 0 : 2 * static_cast<double>(MedianOf(radii));
+}
+
+// Pieces whose normals are their corners', so that a surface's roughness does not decide how flatly it was
+// seen.
+std::vector<WallPiece> SmoothPieces(const TriangleMesh& mesh) {
+  const std::vector<Vector3f> normals = ComputeVertexNormals(mesh);
+  std::vector<WallPiece> pieces = PiecesOf(mesh);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    Vector3f sum = Vector3f::Zero();
+    for (const int32_t corner : mesh.triangles[i]) sum += normals[static_cast<size_t>(corner)];
+    if (sum.norm() > 0) pieces[i].normal = sum.cast<double>().normalized();
+  }
+  return pieces;
+}
+
+// For how long pieces were seen, by the placed frames, of which some are enough.
+std::vector<double> MeasureSeconds(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
+                                   const CoverageInput& input, double slack, int threads) {
+  constexpr size_t kMostFrames = 300;
+  const size_t stride = (input.frames.size() + kMostFrames - 1) / kMostFrames;
+  std::vector<Rigid3> poses;
+  std::vector<float> gaps;
+  for (size_t i = 0; i < input.frames.size(); i += std::max<size_t>(1, stride))
+    poses.push_back(input.frames[i].world_from_camera);
+  for (size_t i = 1; i < input.frames.size(); ++i)
+    gaps.push_back(static_cast<float>(input.frames[i].time - input.frames[i - 1].time));
+  const double between = gaps.empty() ? 0 : static_cast<double>(stride) * static_cast<double>(MedianOf(gaps));
+  const std::vector<int> counts = CountSightings(pieces, wall, input.eye, poses, {.slack = slack}, threads);
+  std::vector<double> seconds;
+  for (const int count : counts) seconds.push_back(count * between);
+  return seconds;
+}
+
+// The wall's pieces with all that is known of each.
+struct Judged {
+  std::vector<WallPiece> pieces;
+  std::vector<DepthSighting> sightings;
+  std::vector<std::optional<PlaceOnWay>> places;
+};
+
+PieceState StateOf(const DepthSighting& sighting, double seconds, double width,
+                   const CoverageOptions& options) {
+  if (sighting.views[1] == 0) return PieceState::kNotSeen;
+  if (sighting.nearest > options.afar_widths * width) return PieceState::kAfar;
+  return seconds < options.glance_seconds ? PieceState::kGlance : PieceState::kSeen;
+}
+
+double StretchLength(const CoverageOptions& options, double width) {
+  return options.mm_per_unit > 0 ? options.stretch_mm / options.mm_per_unit : width;
+}
+
+// What the limits of seeing make of the share, and what is off even so.
+double SigmaOfShare(double strict, double lenient, double made_up) {
+  constexpr double kAlways = 0.02, kOfLimits = 0.5, kOfMadeUp = 0.05;
+  return std::sqrt(kAlways * kAlways + std::pow(kOfLimits * (lenient - strict), 2) +
+                   std::pow(kOfMadeUp * made_up, 2));
+}
+
+struct Sums {
+  double area = 0, afar = 0, glance = 0;
+  std::array<double, kLimits> seen = {};
+
+  void Add(const WallPiece& piece, PieceState state, const DepthSighting& sighting) {
+    area += piece.area;
+    for (size_t limit = 0; limit < kLimits; ++limit)
+      seen[limit] += sighting.views[limit] > 0 ? piece.area : 0;
+    afar += state == PieceState::kAfar ? piece.area : 0;
+    glance += state == PieceState::kGlance ? piece.area : 0;
+  }
+};
+
+void AddStretches(const Judged& judged, const CoverageOptions& options, WallCoverage& coverage) {
+  std::vector<std::vector<Sums>> sums;
+  for (size_t way = 0; way < coverage.ways.size(); ++way) {
+    const double length = static_cast<double>(coverage.ways[way].Length());
+    const auto count =
+        static_cast<size_t>(std::max(1.0, std::round(length / StretchLength(options, coverage.widths[way]))));
+    sums.emplace_back(count);
+  }
+  Sums all;
+  for (size_t i = 0; i < judged.pieces.size(); ++i) {
+    if (coverage.states[i] == PieceState::kOutside) continue;
+    const PlaceOnWay& at = *judged.places[i];
+    std::vector<Sums>& of_way = sums[static_cast<size_t>(at.way)];
+    const double share =
+        static_cast<double>(at.place.s / coverage.ways[static_cast<size_t>(at.way)].Length());
+    const auto stretch =
+        static_cast<size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(of_way.size()));
+    of_way[std::min(stretch, of_way.size() - 1)].Add(judged.pieces[i], coverage.states[i],
+                                                     judged.sightings[i]);
+    all.Add(judged.pieces[i], coverage.states[i], judged.sightings[i]);
+  }
+  const auto share = [](double part, double of) { return of > 0 ? part / of : 0; };
+  const auto sigma = [&](const Sums& sum) {
+    const double made_up = 1 - share(sum.seen[2], sum.area);
+    return SigmaOfShare(share(sum.seen[0], sum.area), share(sum.seen[2], sum.area), made_up);
+  };
+  for (size_t way = 0; way < sums.size(); ++way) {
+    const double length = static_cast<double>(coverage.ways[way].Length());
+    const auto count = static_cast<double>(sums[way].size());
+    for (size_t k = 0; k < sums[way].size(); ++k) {
+      const Sums& sum = sums[way][k];
+      coverage.stretches.push_back({static_cast<int>(way), length * static_cast<double>(k) / count,
+                                    length * static_cast<double>(k + 1) / count, sum.area,
+                                    share(sum.seen[1], sum.area), sigma(sum), share(sum.afar, sum.area),
+                                    share(sum.glance, sum.area)});
+    }
+  }
+  coverage.seen = share(all.seen[1], all.area);
+  coverage.sigma = sigma(all);
+}
+
+void AddSpots(const Judged& judged, const CoverageInput& input, const TriangleTree& tree,
+              const CoverageOptions& options, WallCoverage& coverage) {
+  for (size_t way = 0; way < coverage.ways.size(); ++way) {
+    std::vector<char> missed(judged.pieces.size(), 0);
+    for (size_t i = 0; i < missed.size(); ++i)
+      missed[i] =
+          coverage.states[i] == PieceState::kNotSeen && judged.places[i]->way == static_cast<int>(way);
+    for (const std::vector<int>& spot :
+         FindSpots(coverage.wall, judged.pieces, missed, LeastSpot(options, coverage.widths[way])))
+      coverage.spots.push_back(
+          DescribeSpot(spot, judged.pieces, judged.sightings, judged.places, tree, input));
+  }
+  std::stable_sort(coverage.spots.begin(), coverage.spots.end(),
+                   [](const MissedSpot& a, const MissedSpot& b) { return a.area > b.area; });
+}
+
+WallCoverage Judge(TriangleMesh wall, std::vector<WallPiece> pieces, const std::vector<ArcCurve>& ways,
+                   const CoverageInput& input, const CoverageOptions& options, double slack, int threads) {
+  constexpr double kOpenSlack = 0.01, kTimeSlack = 0.1;  // widths
+  WallCoverage coverage;
+  coverage.ways = ways;
+  coverage.mm_per_unit = options.mm_per_unit;
+  coverage.wall = std::move(wall);
+  const TriangleTree tree(coverage.wall);
+  for (const ArcCurve& way : ways) coverage.widths.push_back(MeasureWidth(way, tree));
+  const double width = coverage.widths.front();
+  const WayLocator locator(ways, static_cast<float>(2 * width));
+  Judged judged{std::move(pieces), {}, {}};
+  for (const WallPiece& piece : judged.pieces)
+    judged.places.push_back(locator.Locate(piece.middle.cast<float>()));
+  const std::vector<char> open = FindOpenPieces(judged.pieces, tree, LookoutsOf(ways, coverage.widths),
+                                                {.slack = kOpenSlack * width}, threads);
+  DepthSightingOptions sight;
+  for (double& limit : sight.slack) limit += slack;
+  judged.sightings = FindDepthSightings(judged.pieces, input.views, sight, threads);
+  const std::vector<double> seconds = MeasureSeconds(judged.pieces, tree, input, kTimeSlack * width, threads);
+  for (size_t i = 0; i < judged.pieces.size(); ++i) {
+    const bool of_a_way = open[i] != 0 && judged.places[i].has_value();
+    coverage.states.push_back(of_a_way ? StateOf(judged.sightings[i], seconds[i],
+                                                 coverage.widths[static_cast<size_t>(judged.places[i]->way)],
+                                                 options)
+                                       : PieceState::kOutside);
+  }
+  AddStretches(judged, options, coverage);
+  AddSpots(judged, input, tree, options, coverage);
+  return coverage;
+}
+
+}  // namespace
+
+double LeastSpot(const CoverageOptions& options, double width) {
+  const double mm = options.mm_per_unit;
+  if (!(mm > 0)) return options.spot_share * width * width;
+  return (mm * width >= kWideLumen ? options.wide_spot_mm2 : options.spot_mm2) / (mm * mm);
+}
+
+std::vector<Vector3d> LookoutsOf(const std::vector<ArcCurve>& ways, const std::vector<double>& widths) {
+  constexpr double kApart = 0.25;  // widths
+  std::vector<Vector3d> places;
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const auto count =
+        static_cast<int>(std::ceil(static_cast<double>(ways[i].Length()) / (kApart * widths[i])));
+    for (int k = 0; k <= count; ++k)
+      places.push_back(
+          ways[i]
+              .At(ways[i].Length() * static_cast<float>(k) / static_cast<float>(std::max(1, count)))
+              .position.cast<double>());
+  }
+  return places;
+}
+
+std::vector<ArcCurve> FindWaysThrough(const TriangleTree& surface, const std::vector<CoverageFrame>& frames) {
+  const double room = MeasureRoom(surface, frames);
+  if (!(room > 0)) return {};
+  std::vector<Vector3d> path;
+  for (const CoverageFrame& frame : frames) path.push_back(frame.world_from_camera.Translation());
+  return FindWays(path,
+                  {.spacing = 0.25 * room, .smoothing = room, .least_branch = 3 * room, .step = 0.1 * room});
+}
+
+WallCoverage MeasureCoverage(const TriangleMesh& surface, const CoverageInput& input,
+                             const CoverageOptions& options, int threads) {
+  if (!HasArea(surface)) return {};
+  const TriangleTree tree(surface);
+  const std::vector<ArcCurve> ways = FindWaysThrough(tree, input.frames);
+  if (ways.empty()) return {};
+  std::vector<UnrolledWall> walls;
+  for (const ArcCurve& way : ways) walls.push_back(CloseWall(way, tree, input.views, threads));
+  TriangleMesh wall = MeshWalls(walls);
+  std::vector<WallPiece> pieces = SmoothPieces(wall);
+  return Judge(std::move(wall), std::move(pieces), ways, input, options, 0, threads);
+}
+
+WallCoverage MeasureCoverageOf(const TriangleMesh& wall, const std::vector<ArcCurve>& ways,
+                               const CoverageInput& input, const CoverageOptions& options, double slack,
+                               int threads) {
+  if (!HasArea(wall) || ways.empty()) return {};
+  return Judge(wall, SmoothPieces(wall), ways, input, options, slack, threads);
+}
+
+}  // namespace lumen
