@@ -104,7 +104,7 @@ struct Judged {
 
 PieceState StateOf(const DepthSighting& sighting, double seconds, double width,
                    const CoverageOptions& options) {
-  if (sighting.views[1] == 0) return PieceState::kNotSeen;
+  if (sighting.views == 0) return PieceState::kNotSeen;
   if (sighting.nearest > options.afar_widths * width) return PieceState::kAfar;
   return seconds < options.glance_seconds ? PieceState::kGlance : PieceState::kSeen;
 }
@@ -113,23 +113,30 @@ double StretchLength(const CoverageOptions& options, double width) {
   return options.mm_per_unit > 0 ? options.stretch_mm / options.mm_per_unit : width;
 }
 
-// What the limits of seeing make of the share, and what is off even so.
-double SigmaOfShare(double strict, double lenient, double made_up) {
-  constexpr double kAlways = 0.02, kOfLimits = 0.5, kOfMadeUp = 0.05;
-  return std::sqrt(kAlways * kAlways + std::pow(kOfLimits * (lenient - strict), 2) +
-                   std::pow(kOfMadeUp * made_up, 2));
-}
-
+// Of a stretch, by chance.
 struct Sums {
   double area = 0, afar = 0, glance = 0;
-  std::array<double, kLimits> seen = {};
+  double seen = 0, seen_if_strict = 0, seen_if_lenient = 0, made_up = 0;
 
   void Add(const WallPiece& piece, PieceState state, const DepthSighting& sighting) {
-    area += piece.area;
-    for (size_t limit = 0; limit < kLimits; ++limit)
-      seen[limit] += sighting.views[limit] > 0 ? piece.area : 0;
-    afar += state == PieceState::kAfar ? piece.area : 0;
-    glance += state == PieceState::kGlance ? piece.area : 0;
+    constexpr double kHidden = 1.1;  // what no map shows is larger than the smooth wall that closes it
+    const double chance = ChanceSeen(sighting);
+    const double weight = piece.area * (kHidden + (1 - kHidden) * chance);
+    area += weight;
+    seen += weight * chance;
+    seen_if_strict += weight * ChanceSeen(sighting, -kReliefDegrees);
+    seen_if_lenient += weight * ChanceSeen(sighting, kReliefDegrees);
+    made_up += sighting.straightest > 0 ? 0 : weight;
+    afar += state == PieceState::kAfar ? weight : 0;
+    glance += state == PieceState::kGlance ? weight : 0;
+  }
+  double Share(double part) const { return area > 0 ? part / area : 0; }
+  // Part of it is always there, part hangs on the limit of what counts as seen, part on walls that were
+  // closed without being seen.
+  double Sigma() const {
+    constexpr double kAlways = 0.02, kOfLimit = 0.35, kOfMadeUp = 0.15;
+    return std::hypot(kAlways, kOfLimit * Share(seen_if_lenient - seen_if_strict),
+                      kOfMadeUp * Share(made_up));
   }
 };
 
@@ -154,11 +161,6 @@ void AddStretches(const Judged& judged, const CoverageOptions& options, WallCove
                                                      judged.sightings[i]);
     all.Add(judged.pieces[i], coverage.states[i], judged.sightings[i]);
   }
-  const auto share = [](double part, double of) { return of > 0 ? part / of : 0; };
-  const auto sigma = [&](const Sums& sum) {
-    const double made_up = 1 - share(sum.seen[2], sum.area);
-    return SigmaOfShare(share(sum.seen[0], sum.area), share(sum.seen[2], sum.area), made_up);
-  };
   for (size_t way = 0; way < sums.size(); ++way) {
     const double length = static_cast<double>(coverage.ways[way].Length());
     const auto count = static_cast<double>(sums[way].size());
@@ -166,12 +168,12 @@ void AddStretches(const Judged& judged, const CoverageOptions& options, WallCove
       const Sums& sum = sums[way][k];
       coverage.stretches.push_back({static_cast<int>(way), length * static_cast<double>(k) / count,
                                     length * static_cast<double>(k + 1) / count, sum.area,
-                                    share(sum.seen[1], sum.area), sigma(sum), share(sum.afar, sum.area),
-                                    share(sum.glance, sum.area)});
+                                    sum.Share(sum.seen), sum.Sigma(), sum.Share(sum.afar),
+                                    sum.Share(sum.glance)});
     }
   }
-  coverage.seen = share(all.seen[1], all.area);
-  coverage.sigma = sigma(all);
+  coverage.seen = all.Share(all.seen);
+  coverage.sigma = all.Sigma();
 }
 
 void AddSpots(const Judged& judged, const CoverageInput& input, const TriangleTree& tree,
@@ -207,7 +209,8 @@ WallCoverage Judge(TriangleMesh wall, std::vector<WallPiece> pieces, const std::
   const std::vector<char> open = FindOpenPieces(judged.pieces, tree, LookoutsOf(ways, coverage.widths),
                                                 {.slack = kOpenSlack * width}, threads);
   DepthSightingOptions sight;
-  for (double& limit : sight.slack) limit += slack;
+  sight.slack += slack;
+  sight.through += slack;
   judged.sightings = FindDepthSightings(judged.pieces, input.views, sight, threads);
   const std::vector<double> seconds = MeasureSeconds(judged.pieces, tree, input, kTimeSlack * width, threads);
   for (size_t i = 0; i < judged.pieces.size(); ++i) {

@@ -73,13 +73,13 @@ void Ask(const DepthView& view, const Glance& glance, int index, const WallPiece
   const double beyond = view.camera.Depth(x_in_camera) / depth - 1;  // of the piece, behind what is shown
   const Vector3d sight = glance.place - piece.middle;
   const double distance = sight.norm(), cosine = piece.normal.dot(sight) / distance;
-  if (beyond > options.slack[1]) ++sighting.hidden;
-  if (beyond < -2 * options.slack[1]) ++sighting.through;
-  for (size_t limit = 0; limit < kLimits; ++limit)
-    if (cosine > CosineOf(options.flattest_degrees[limit]) && std::abs(beyond) < options.slack[limit])
-      ++sighting.views[limit];
-  const bool shown = cosine > CosineOf(options.flattest_degrees[1]) && std::abs(beyond) < options.slack[1];
-  if (!shown || distance >= sighting.nearest) return;
+  if (beyond > options.slack) ++sighting.hidden;
+  if (beyond < -options.through) ++sighting.through;
+  if (std::abs(beyond) >= options.slack) return;
+  sighting.straightest = std::max(sighting.straightest, cosine);
+  if (!(cosine > CosineOf(options.flattest_degrees))) return;
+  ++sighting.views;
+  if (distance >= sighting.nearest) return;
   sighting.nearest = distance;
   sighting.nearest_view = index;
 }
@@ -145,6 +145,13 @@ std::vector<DepthSighting> FindDepthSightings(const std::vector<WallPiece>& piec
                    });
   }
   return sightings;
+}
+
+double ChanceSeen(const DepthSighting& sighting, double off_degrees) {
+  if (!(sighting.straightest > 0)) return 0;
+  const double degrees = std::acos(std::min(1.0, sighting.straightest)) * 180 / M_PI;
+  const double within = (kFlattestDegrees + off_degrees - degrees) / kReliefDegrees;
+  return 0.5 * std::erfc(-within / std::sqrt(2.0));
 }
 
 }  // namespace lumen

@@ -46,21 +46,27 @@ std::vector<char> FindOpenPieces(const std::vector<WallPiece>& pieces, const Tri
                                  int threads);
 
 // By depth maps, which say themselves what stands in the way: a piece is hidden where a map ends before it by
-// more than a slack. Each limit comes as a strict, a usual and a lenient one, so that what hangs on it shows.
-inline constexpr int kLimits = 3;
+// more than a slack.
 struct DepthSightingOptions {
-  std::array<double, kLimits> flattest_degrees = {66, kFlattestDegrees, 80};
-  std::array<double, kLimits> slack = {0.04, 0.06, 0.1};  // share of the distance
+  double flattest_degrees = kFlattestDegrees;
+  double slack = 0.06;    // share of the distance
+  double through = 0.12;  // what is shown that much farther away is seen through the piece
   int border_pixels = 2;
 };
 struct DepthSighting {
-  std::array<int, kLimits> views = {};  // that show it, under each limit
-  int hidden = 0;                       // that look where it is, and see something before it
-  int through = 0;                      // that see through it, to something farther away
-  double nearest = std::numeric_limits<double>::infinity();  // from where it is shown, under the usual limit
+  int views = 0;           // that show it, not too flatly
+  int hidden = 0;          // that look where it is, and see something before it
+  int through = 0;         // that see through it, to something farther away
+  double straightest = 0;  // largest cosine between its normal and a view that shows it, however flatly
+  double nearest = std::numeric_limits<double>::infinity();  // from where `views` show it
   int nearest_view = -1;
 };
 std::vector<DepthSighting> FindDepthSightings(const std::vector<WallPiece>& pieces, const ViewList& views,
                                               const DepthSightingOptions& options, int threads);
+
+// How probable it is that the wall there was seen. Depth maps show a wall without its small relief, whose
+// faces are looked at less or more flatly than the whole; `off_degrees` shifts the limit.
+double ChanceSeen(const DepthSighting& sighting, double off_degrees = 0);
+inline constexpr double kReliefDegrees = 10;  // standard deviation of the relief's slope
 
 }  // namespace lumen

@@ -47,7 +47,7 @@ float MedianRadius(const UnrolledWall& wall) {
 }
 
 // More views must show it than see through it.
-bool IsThere(const DepthSighting& votes) { return votes.through <= votes.views[kLimits - 1]; }
+bool IsThere(const DepthSighting& votes) { return votes.through <= votes.views; }
 
 std::vector<RayHits> FollowRays(const UnrolledWall& wall, const TriangleTree& surface, int threads) {
   const int width = wall.Directions();
@@ -72,7 +72,7 @@ void MeetSurface(const TriangleTree& surface, const ViewList& views, int threads
     }
   }
   // Whether it is there is asked of views however flatly they look.
-  const DepthSightingOptions any{.flattest_degrees = {90, 90, 90}};
+  const DepthSightingOptions any{.flattest_degrees = 90, .slack = 0.1};
   const std::vector<DepthSighting> votes = FindDepthSightings(pieces, views, any, threads);
   const int width = wall.Directions();
   for (int y = 0; y < wall.Rows(); ++y) {
