@@ -77,36 +77,55 @@ std::vector<WallPiece> SmoothPieces(const TriangleMesh& mesh) {
   return pieces;
 }
 
-// For how long pieces were seen, by the placed frames, of which some are enough.
-std::vector<double> MeasureSeconds(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
-                                   const CoverageInput& input, double slack, int threads) {
+// Where any of the depth maps knows a depth: what of the picture is content.
+Mask ContentOf(const ViewList& views) {
+  Mask content;
+  for (int i = 0; i < views.count; ++i) {
+    const DepthView view = views.load(i);
+    if (content.Empty()) content = Mask(view.depth.Width(), view.depth.Height());
+    for (size_t k = 0; k < view.depth.Size() && SameSize(content, view.depth); ++k)
+      if (view.depth.Data()[k] > 0) content.Data()[k] = 255;
+  }
+  return content;
+}
+
+// What the placed frames see of the pieces, of which frames some are enough; and the seconds between those.
+struct LookBack {
+  std::vector<WallSighting> sightings;
+  double between = 0;
+};
+LookBack LookBackAt(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
+                    const CoverageInput& input, double slack, int threads) {
   constexpr size_t kMostFrames = 300;
-  const size_t stride = (input.frames.size() + kMostFrames - 1) / kMostFrames;
+  const size_t stride = std::max<size_t>(1, (input.frames.size() + kMostFrames - 1) / kMostFrames);
   std::vector<Rigid3> poses;
   std::vector<float> gaps;
-  for (size_t i = 0; i < input.frames.size(); i += std::max<size_t>(1, stride))
-    poses.push_back(input.frames[i].world_from_camera);
+  for (size_t i = 0; i < input.frames.size(); i += stride) poses.push_back(input.frames[i].world_from_camera);
   for (size_t i = 1; i < input.frames.size(); ++i)
     gaps.push_back(static_cast<float>(input.frames[i].time - input.frames[i - 1].time));
-  const double between = gaps.empty() ? 0 : static_cast<double>(stride) * static_cast<double>(MedianOf(gaps));
-  const std::vector<int> counts = CountSightings(pieces, wall, input.eye, poses, {.slack = slack}, threads);
-  std::vector<double> seconds;
-  for (const int count : counts) seconds.push_back(count * between);
-  return seconds;
+  Eye eye = input.eye;
+  if (eye.mask.Empty()) eye.mask = ContentOf(input.views);
+  LookBack back;
+  back.between = gaps.empty() ? 0 : static_cast<double>(stride) * static_cast<double>(MedianOf(gaps));
+  back.sightings = FindWallSightings(pieces, wall, eye, poses, {.slack = slack}, threads);
+  return back;
 }
 
 // The wall's pieces with all that is known of each.
 struct Judged {
   std::vector<WallPiece> pieces;
   std::vector<DepthSighting> sightings;
+  LookBack back;
   std::vector<std::optional<PlaceOnWay>> places;
 };
 
-PieceState StateOf(const DepthSighting& sighting, double seconds, double width,
-                   const CoverageOptions& options) {
-  if (sighting.views == 0) return PieceState::kNotSeen;
+PieceState StateOf(const Judged& judged, size_t piece, double width, const CoverageOptions& options) {
+  const DepthSighting& sighting = judged.sightings[piece];
+  const WallSighting& by_rays = judged.back.sightings[piece];
+  if (ChanceSeen(sighting, by_rays) < 0.5) return PieceState::kNotSeen;
   if (sighting.nearest > options.afar_widths * width) return PieceState::kAfar;
-  return seconds < options.glance_seconds ? PieceState::kGlance : PieceState::kSeen;
+  return judged.back.between * by_rays.frames < options.glance_seconds ? PieceState::kGlance
+                                                                       : PieceState::kSeen;
 }
 
 double StretchLength(const CoverageOptions& options, double width) {
@@ -118,25 +137,27 @@ struct Sums {
   double area = 0, afar = 0, glance = 0;
   double seen = 0, seen_if_strict = 0, seen_if_lenient = 0, made_up = 0;
 
-  void Add(const WallPiece& piece, PieceState state, const DepthSighting& sighting) {
+  void Add(const WallPiece& piece, PieceState state, const DepthSighting& sighting,
+           const WallSighting& back) {
     constexpr double kHidden = 1.1;  // what no map shows is larger than the smooth wall that closes it
-    const double chance = ChanceSeen(sighting);
+    const double chance = ChanceSeen(sighting, back);
     const double weight = piece.area * (kHidden + (1 - kHidden) * chance);
     area += weight;
     seen += weight * chance;
-    seen_if_strict += weight * ChanceSeen(sighting, -kReliefDegrees);
-    seen_if_lenient += weight * ChanceSeen(sighting, kReliefDegrees);
+    seen_if_strict += weight * ChanceSeen(sighting, back, -kReliefDegrees);
+    seen_if_lenient += weight * ChanceSeen(sighting, back, kReliefDegrees);
     made_up += sighting.straightest > 0 ? 0 : weight;
     afar += state == PieceState::kAfar ? weight : 0;
     glance += state == PieceState::kGlance ? weight : 0;
   }
   double Share(double part) const { return area > 0 ? part / area : 0; }
-  // Part of it is always there, part hangs on the limit of what counts as seen, part on walls that were
-  // closed without being seen.
+  // Part of it is always there, part hangs on the limit of what counts as seen, part on where what no map
+  // shows begins.
   double Sigma() const {
-    constexpr double kAlways = 0.02, kOfLimit = 0.35, kOfMadeUp = 0.15;
+    constexpr double kAlways = 0.01, kOfLimit = 0.45, kOfMadeUp = 0.2;
+    const double unknown = Share(made_up);
     return std::hypot(kAlways, kOfLimit * Share(seen_if_lenient - seen_if_strict),
-                      kOfMadeUp * Share(made_up));
+                      kOfMadeUp * unknown * (1 - unknown));
   }
 };
 
@@ -158,8 +179,8 @@ void AddStretches(const Judged& judged, const CoverageOptions& options, WallCove
     const auto stretch =
         static_cast<size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(of_way.size()));
     of_way[std::min(stretch, of_way.size() - 1)].Add(judged.pieces[i], coverage.states[i],
-                                                     judged.sightings[i]);
-    all.Add(judged.pieces[i], coverage.states[i], judged.sightings[i]);
+                                                     judged.sightings[i], judged.back.sightings[i]);
+    all.Add(judged.pieces[i], coverage.states[i], judged.sightings[i], judged.back.sightings[i]);
   }
   for (size_t way = 0; way < sums.size(); ++way) {
     const double length = static_cast<double>(coverage.ways[way].Length());
@@ -203,7 +224,7 @@ WallCoverage Judge(TriangleMesh wall, std::vector<WallPiece> pieces, const std::
   for (const ArcCurve& way : ways) coverage.widths.push_back(MeasureWidth(way, tree));
   const double width = coverage.widths.front();
   const WayLocator locator(ways, static_cast<float>(2 * width));
-  Judged judged{std::move(pieces), {}, {}};
+  Judged judged{std::move(pieces), {}, {}, {}};
   for (const WallPiece& piece : judged.pieces)
     judged.places.push_back(locator.Locate(piece.middle.cast<float>()));
   const std::vector<char> open = FindOpenPieces(judged.pieces, tree, LookoutsOf(ways, coverage.widths),
@@ -212,13 +233,12 @@ WallCoverage Judge(TriangleMesh wall, std::vector<WallPiece> pieces, const std::
   sight.slack += slack;
   sight.through += slack;
   judged.sightings = FindDepthSightings(judged.pieces, input.views, sight, threads);
-  const std::vector<double> seconds = MeasureSeconds(judged.pieces, tree, input, kTimeSlack * width, threads);
+  judged.back = LookBackAt(judged.pieces, tree, input, kTimeSlack * width, threads);
   for (size_t i = 0; i < judged.pieces.size(); ++i) {
     const bool of_a_way = open[i] != 0 && judged.places[i].has_value();
-    coverage.states.push_back(of_a_way ? StateOf(judged.sightings[i], seconds[i],
-                                                 coverage.widths[static_cast<size_t>(judged.places[i]->way)],
-                                                 options)
-                                       : PieceState::kOutside);
+    coverage.states.push_back(
+        of_a_way ? StateOf(judged, i, coverage.widths[static_cast<size_t>(judged.places[i]->way)], options)
+                 : PieceState::kOutside);
   }
   AddStretches(judged, options, coverage);
   AddSpots(judged, input, tree, options, coverage);

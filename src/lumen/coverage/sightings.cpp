@@ -40,19 +40,21 @@ bool IsBlocked(const WallPiece& piece, const TriangleTree& wall, const Vector3d&
   return wall.Blocks(piece.middle, place, std::max(slack, kOwn * (place - piece.middle).norm()));
 }
 
-int CountSightings(const WallPiece& piece, const TriangleTree& wall, const Eye& eye,
-                   const std::vector<Glance>& glances, const SightingOptions& options) {
+WallSighting FindWallSighting(const WallPiece& piece, const TriangleTree& wall, const Eye& eye,
+                              const std::vector<Glance>& glances, const SightingOptions& options) {
   const double least_cosine = CosineOf(options.flattest_degrees);
-  int count = 0;
+  WallSighting sighting;
   for (const Glance& glance : glances) {
     const Vector3d sight = glance.place - piece.middle;
-    if (!(piece.normal.dot(sight) > least_cosine * sight.norm())) continue;
+    const double cosine = piece.normal.dot(sight) / sight.norm();
+    if (!(cosine > 0) || (options.first_only && !(cosine > least_cosine))) continue;
     if (!InPicture(eye, glance.camera_from_world * piece.middle)) continue;
     if (IsBlocked(piece, wall, glance.place, options.slack)) continue;
-    ++count;
+    sighting.straightest = std::max(sighting.straightest, cosine);
+    sighting.frames += cosine > least_cosine ? 1 : 0;
     if (options.first_only) break;
   }
-  return count;
+  return sighting;
 }
 
 // A view's depth where it looks at a point, 0 where it has none or does not look.
@@ -101,17 +103,17 @@ std::vector<WallPiece> PiecesOf(const TriangleMesh& mesh) {
   return pieces;
 }
 
-std::vector<int> CountSightings(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
-                                const Eye& eye, const std::vector<Rigid3>& world_from_camera,
-                                const SightingOptions& options, int threads) {
+std::vector<WallSighting> FindWallSightings(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
+                                            const Eye& eye, const std::vector<Rigid3>& world_from_camera,
+                                            const SightingOptions& options, int threads) {
   const std::vector<Glance> glances(world_from_camera.begin(), world_from_camera.end());
-  std::vector<int> counts(pieces.size());
+  std::vector<WallSighting> sightings(pieces.size());
   ParallelChunks(static_cast<int64_t>(pieces.size()), kPiecesAtOnce, threads,
                  [&](int64_t begin, int64_t end) {
                    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-                     counts[i] = CountSightings(pieces[i], wall, eye, glances, options);
+                     sightings[i] = FindWallSighting(pieces[i], wall, eye, glances, options);
                  });
-  return counts;
+  return sightings;
 }
 
 std::vector<char> FindOpenPieces(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
@@ -147,11 +149,16 @@ std::vector<DepthSighting> FindDepthSightings(const std::vector<WallPiece>& piec
   return sightings;
 }
 
-double ChanceSeen(const DepthSighting& sighting, double off_degrees) {
-  if (!(sighting.straightest > 0)) return 0;
-  const double degrees = std::acos(std::min(1.0, sighting.straightest)) * 180 / M_PI;
-  const double within = (kFlattestDegrees + off_degrees - degrees) / kReliefDegrees;
-  return 0.5 * std::erfc(-within / std::sqrt(2.0));
+double ChanceSeen(const DepthSighting& sighting, const WallSighting& by_rays, double off_degrees) {
+  constexpr double kByRaysAlone = 0.3;  // what no depth map shows is rarely where the closed wall has it
+  const auto degrees_of = [](double cosine) { return std::acos(std::clamp(cosine, 0.0, 1.0)) * 180 / M_PI; };
+  const auto chance = [&](double degrees) {
+    const double within = (kFlattestDegrees + off_degrees - degrees) / kReliefDegrees;
+    return 0.5 * std::erfc(-within / std::sqrt(2.0));
+  };
+  const double by_maps = degrees_of(sighting.straightest), by_all = degrees_of(by_rays.straightest);
+  if (sighting.straightest > 0) return chance(0.5 * (by_maps + std::min(by_maps, by_all)));
+  return by_rays.straightest > 0 ? kByRaysAlone * chance(by_all) : 0;
 }
 
 }  // namespace lumen

@@ -36,10 +36,14 @@ struct SightingOptions {
   double slack = 0;         // what stands before a piece by less does not hide it; in the wall's unit
   bool first_only = false;  // enough to know whether
 };
-// How many of the frames see each piece. `wall` is what may stand in the way.
-std::vector<int> CountSightings(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
-                                const Eye& eye, const std::vector<Rigid3>& world_from_camera,
-                                const SightingOptions& options, int threads);
+struct WallSighting {
+  int frames = 0;          // that see it
+  double straightest = 0;  // largest cosine between its normal and a frame that sees it, however flatly
+};
+// `wall` is what may stand in the way.
+std::vector<WallSighting> FindWallSightings(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
+                                            const Eye& eye, const std::vector<Rigid3>& world_from_camera,
+                                            const SightingOptions& options, int threads);
 // Which pieces can be seen from any of these places, whatever the direction.
 std::vector<char> FindOpenPieces(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
                                  const std::vector<Eigen::Vector3d>& places, const SightingOptions& options,
@@ -64,9 +68,10 @@ struct DepthSighting {
 std::vector<DepthSighting> FindDepthSightings(const std::vector<WallPiece>& pieces, const ViewList& views,
                                               const DepthSightingOptions& options, int threads);
 
-// How probable it is that the wall there was seen. Depth maps show a wall without its small relief, whose
-// faces are looked at less or more flatly than the whole; `off_degrees` shifts the limit.
-double ChanceSeen(const DepthSighting& sighting, double off_degrees = 0);
+// How probable it is that the wall there was seen, by depth maps and by all frames' rays. Depth maps show a
+// wall without its small relief, whose faces are looked at less or more flatly than the whole; `off_degrees`
+// shifts the limit.
+double ChanceSeen(const DepthSighting& sighting, const WallSighting& by_rays, double off_degrees = 0);
 inline constexpr double kReliefDegrees = 10;  // standard deviation of the relief's slope
 
 }  // namespace lumen
