@@ -1,8 +1,8 @@
 import './style.css';
 import { drawDepth, drawRgb, warpDepth } from './depth';
 import { KeyframePanel } from './keyframe';
-import { Scene } from './scene';
-import { Edge, Frame, Keyframe, Kind, State, Status } from './state';
+import { Colors, Scene, SURE_GRADIENT } from './scene';
+import { Edge, Frame, Keyframe, Kind, Spot, State, Status } from './state';
 import { Timeline } from './timeline';
 
 const $ = <T extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as T;
@@ -10,6 +10,9 @@ const WORDS: Record<number, string> = {
   [Status.Tracked]: 'tracking', [Status.Weak]: 'weak', [Status.Lost]: 'lost', [Status.Relocalised]: 'relocalised', [Status.Skipped]: 'lost',
 };
 const LAYERS = ['points', 'surface', 'path', 'keyframes', 'truth', 'anatomy'] as const;
+
+const COLORS = ['picture', 'sure', 'seen'] as const;
+const MOST_SPOTS = 12;
 
 const state = new State();
 const scene = new Scene($<HTMLCanvasElement>('view'), $<HTMLCanvasElement>('picture'), state);
@@ -19,7 +22,8 @@ let position = -1; // into state.frames; -1: none yet
 let newest = true; // stays at the newest frame of a live run
 let playing: { started: number; from: number } | null = null;
 let chosen: Keyframe | null = null;
-let meshes = { surface: false, truth: false };
+let meshes = { surface: false, truth: false, wall: 0 };
+let sigmaEnd = 0; // of the surface's scale; 0: not told
 let wantedPicture = '';
 let wantedFrame = -1; // the frame a reload wants back
 
@@ -144,10 +148,68 @@ async function loadMesh(address: string, truth: boolean) {
   if (!answer.ok) return;
   scene.putMesh(await answer.arrayBuffer(), truth, $<HTMLInputElement>('through').checked);
   if (truth) return;
+  await loadSigma();
   // Points would only veil a surface; they are a click away.
   if (kept.layers?.points === undefined) setLayer('points', false);
   document.body.dataset.surface = 'shown';
   scene.fit(true);
+}
+
+async function loadSigma() {
+  const answer = await fetch('/sigma.bin'), bytes = answer.ok ? await answer.arrayBuffer() : new ArrayBuffer(0);
+  sigmaEnd = bytes.byteLength ? scene.putSigma(bytes) : 0;
+  setColors(kept.colors ?? 'picture');
+}
+
+// Colours that nothing is known for are not offered.
+function setColors(wanted: Colors) {
+  const offered: Record<Colors, boolean> = { picture: true, sure: sigmaEnd > 0 || state.sigmas.length > 0, seen: state.coverage !== null };
+  const colors = offered[wanted] ? wanted : 'picture';
+  for (const one of COLORS) {
+    $<HTMLInputElement>(`colors-${one}`).checked = one === colors;
+    $<HTMLInputElement>(`colors-${one}`).parentElement!.hidden = !offered[one];
+  }
+  $('colors').hidden = !offered.sure && !offered.seen;
+  $('legend').dataset.colors = document.body.dataset.colors = colors;
+  $('sure-end').textContent = sigmaEnd ? `${sigmaEnd.toPrecision(2)} map units off (1 σ)` : 'unsure';
+  scene.setColors(colors);
+}
+
+function goTo(spot: Spot) {
+  keep({ colors: 'seen' });
+  setColors('seen');
+  const found = state.frames.findIndex((frame) => frame && frame.index >= spot.frame);
+  if (found >= 0) seek(found);
+  scene.showSpot(spot.middle);
+}
+
+// What was not seen, in words, with the frames to go back to.
+function showCoverage() {
+  const { coverage } = state;
+  $('coverage').hidden = coverage === null;
+  document.body.dataset.spots = String(coverage?.spots.length ?? '');
+  setColors(kept.colors ?? 'picture');
+  if (!coverage) return;
+  $('coverage-words').replaceChildren(...coverage.words.slice(0, 1).map((words) => Object.assign(document.createElement('p'), { textContent: words })));
+  $('spots').replaceChildren(
+    ...coverage.spots.slice(0, MOST_SPOTS).map((spot) => {
+      const button = Object.assign(document.createElement('button'), { textContent: spot.words });
+      button.onclick = stopAnd(() => goTo(spot));
+      const item = document.createElement('li');
+      item.append(button);
+      return item;
+    }),
+  );
+  const more = coverage.spots.length - MOST_SPOTS;
+  $('spots-more').textContent = more > 0 ? `and ${more} smaller ${more > 1 ? 'ones' : 'one'}` : '';
+  if (meshes.wall !== coverage.version) {
+    meshes.wall = coverage.version;
+    void fetch('/coverage.bin').then(async (answer) => {
+      if (!answer.ok) return;
+      scene.putWall(await answer.arrayBuffer());
+      document.body.dataset.wall = String(coverage.version);
+    });
+  }
 }
 
 function choose(keyframe: Keyframe | null) {
@@ -177,6 +239,7 @@ function drawChanges() {
   if (kinds.has(Kind.Frames) || kinds.has(Kind.Keyframes) || kinds.has(Kind.Edges)) scene.updateKeyframes();
   if (clouds.size) scene.updateClouds(clouds);
   if (kinds.has(Kind.Truth)) scene.updateTruth();
+  if (kinds.has(Kind.Coverage) || kinds.has(Kind.Sigmas)) showCoverage();
   document.body.dataset.truth = String(state.truth.length > 0);
   showStatus();
   if (state.frames.length && (newest || position < 0)) position = state.frames.length - 1;
@@ -199,7 +262,9 @@ function connect() {
     // The server sends everything anew; what was known may be of another run by now.
     Object.assign(state, new State());
     scene.clear();
-    meshes = { surface: false, truth: false };
+    meshes = { surface: false, truth: false, wall: 0 };
+    sigmaEnd = 0;
+    showCoverage();
     choose(null);
     [newest, position, wantedPicture] = [true, -1, ''];
     Object.assign(document.body.dataset, { connected: 'true', picture: '', surface: '' });
@@ -264,6 +329,13 @@ function savePicture() {
   link.click();
 }
 
+// Those that are offered, by turns.
+function nextColors() {
+  const offered = COLORS.filter((colors) => !$<HTMLInputElement>(`colors-${colors}`).parentElement!.hidden);
+  const at = offered.findIndex((colors) => $<HTMLInputElement>(`colors-${colors}`).checked);
+  $<HTMLInputElement>(`colors-${offered[(at + 1) % offered.length]}`).click();
+}
+
 function setFollow(on: boolean) {
   $<HTMLInputElement>('follow').checked = scene.follow = on;
   keep({ follow: on });
@@ -292,6 +364,14 @@ for (const layer of LAYERS) {
   };
   if (kept.layers?.[layer] !== undefined) setLayer(layer, kept.layers[layer]);
 }
+for (const colors of COLORS) {
+  $<HTMLInputElement>(`colors-${colors}`).onchange = () => {
+    keep({ colors });
+    scene.showSpot(null);
+    setColors(colors);
+  };
+}
+$<HTMLElement>('sure-bar').style.background = SURE_GRADIENT;
 $<HTMLInputElement>('follow').onchange = (event) => setFollow((event.target as HTMLInputElement).checked);
 $<HTMLInputElement>('through').onchange = (event) => scene.setThrough((event.target as HTMLInputElement).checked);
 $('fit').onclick = () => {
@@ -329,7 +409,7 @@ document.addEventListener('keydown', (event) => {
   const actions: Record<string, () => void> = {
     ' ': play, ArrowLeft: stopAnd(() => seek(position - far)), ArrowRight: stopAnd(() => seek(position + far)), Home: stopAnd(() => seek(0)),
     End: stopAnd(() => seek(state.frames.length - 1)), '[': stopAnd(() => step(-1)), ']': stopAnd(() => step(1)), c: () => setFollow(!scene.follow), f: () => $('fit').click(),
-    s: savePicture, d: () => $('theme').click(), x: () => $('through').click(), '?': () => $('help-button').click(), Escape: () => choose(null),
+    s: savePicture, k: nextColors, d: () => $('theme').click(), x: () => $('through').click(), '?': () => $('help-button').click(), Escape: () => choose(null),
   };
   const action = layer ? () => $(`show-${layer}`).click() : actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!action) return;

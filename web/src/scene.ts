@@ -20,6 +20,20 @@ const NEAR_CLICK = 18; // pixels
 // An endoscope's light falls off quickly; what it left dark is lifted.
 const BRIGHT = Uint8Array.from({ length: 256 }, (_, value) => Math.round(255 * Math.pow(value / 255, 0.75)));
 
+// From sure to unsure.
+const SURE = [0x2c7fb8, 0x7fcdbb, 0xf7e08b, 0xf08a3c, 0xb2182b].map((hex) => new THREE.Color(hex));
+export const SURE_GRADIENT = `linear-gradient(90deg, ${SURE.map((color) => `#${color.getHexString()}`).join(', ')})`;
+function sureColor(share: number): THREE.Color {
+  const at = Math.min(1, Math.max(0, share)) * (SURE.length - 1), k = Math.min(SURE.length - 2, Math.floor(at));
+  return SURE[k].clone().lerp(SURE[k + 1], at - k);
+}
+// Nine tenths are below it: the end of the scale.
+export function endOfScale(values: Float32Array): number {
+  const known = values.filter((value) => value > 0).sort();
+  return known.length ? known[Math.floor(0.9 * (known.length - 1))] : 1;
+}
+
+export type Colors = 'picture' | 'sure' | 'seen';
 export type Eye = { position: number[]; target: number[]; up: number[] };
 
 export class Scene {
@@ -40,6 +54,10 @@ export class Scene {
   private chosen = fatLines(0xffd400, 2);
   private screen: THREE.Mesh; // the present frame's picture, held up before its camera
   private texture: THREE.CanvasTexture;
+  private spot = new THREE.Mesh(new THREE.SphereGeometry(1, 20, 14), new THREE.MeshBasicMaterial({ color: 0xffd400, transparent: true, opacity: 0.55, depthTest: false }));
+  private wall = new THREE.Group(); // what of it was seen
+  private colors: Colors = 'picture';
+  private surfaceColors: { picture: THREE.BufferAttribute | null; sure: THREE.BufferAttribute | null } = { picture: null, sure: null };
   private pathLength = 1;
   private dirty = true;
   private touched = false;
@@ -72,6 +90,9 @@ export class Scene {
     for (const group of Object.values(this.groups)) this.scene.add(group);
     this.groups.path.add(this.path, this.marker, this.screen);
     this.groups.keyframes.add(this.frusta, this.loops, this.chosen);
+    this.scene.add(this.wall, this.spot);
+    this.spot.visible = this.wall.visible = false;
+    this.spot.renderOrder = 2;
     this.groups.truth.add(this.truth);
     for (const lines of [this.frusta, this.loops, this.path, this.marker, this.chosen, this.truth]) lines.frustumCulled = false;
     this.groups.anatomy.visible = false;
@@ -99,7 +120,9 @@ export class Scene {
   clear() {
     for (const points of this.clouds.values()) points.geometry.dispose();
     this.clouds.clear();
-    for (const group of [this.groups.points, this.groups.surface, this.groups.anatomy]) group.clear();
+    for (const group of [this.groups.points, this.groups.surface, this.groups.anatomy, this.wall]) group.clear();
+    this.surfaceColors = { picture: null, sure: null };
+    this.showSpot(null);
     for (const lines of [this.loops, this.path, this.truth, this.marker, this.chosen]) setFat(lines, []);
     setThin(this.frusta, []);
     this.dirty = true;
@@ -184,6 +207,7 @@ export class Scene {
     const positions: number[] = [], colors: number[] = [], color = new THREE.Color();
     const submap = this.state.mainSubmap();
     let before: Pose | null = null, length = 0, wasLost = false;
+    const sigmas = this.colors === 'sure' ? this.state.sigmas.filter((_, i) => i % 2 === 1) : null, end = sigmas?.length ? endOfScale(sigmas) : 0;
     for (const frame of this.state.frames) {
       if (!frame) continue;
       const reference = frame.reference >= 0 ? this.state.keyframes.get(frame.reference) : undefined;
@@ -191,7 +215,9 @@ export class Scene {
       if (pose && before) {
         positions.push(...before.t, ...pose.t);
         // A gap is drawn as what it was: lost.
-        color.set(STATUS_COLORS[wasLost ? Status.Lost : frame.status]);
+        const sigma = end ? this.state.sigmaOf(frame) : -1;
+        if (sigma >= 0) color.copy(sureColor(sigma / end));
+        else color.set(STATUS_COLORS[wasLost ? Status.Lost : frame.status]);
         colors.push(color.r, color.g, color.b, color.r, color.g, color.b);
         length += Math.hypot(pose.t[0] - before.t[0], pose.t[1] - before.t[1], pose.t[2] - before.t[2]);
       }
@@ -247,27 +273,64 @@ export class Scene {
     this.dirty = true;
   }
 
-  putMesh(buffer: ArrayBuffer, truth: boolean, through: boolean) {
-    const view = new DataView(buffer), vertices = view.getUint32(4, true), triangles = view.getUint32(8, true), colored = view.getUint32(12, true) === 1;
-    const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(buffer, 16, 3 * vertices), 3));
-    let at = 16 + 12 * vertices;
-    if (colored) {
-      geometry.setAttribute('color', new THREE.BufferAttribute(new Uint8Array(buffer, at, 3 * vertices).map((c) => BRIGHT[c]), 3, true));
-      at = (at + 3 * vertices + 3) & ~3;
+  // What the surface and the path are coloured by.
+  setColors(colors: Colors) {
+    this.colors = colors;
+    this.wall.visible = colors === 'seen' && this.wall.children.length > 0;
+    for (const child of this.groups.surface.children) {
+      if (child.name !== 'inside') continue;
+      const { geometry, material } = child as THREE.Mesh<THREE.BufferGeometry, THREE.MeshLambertMaterial>;
+      const chosen = colors === 'sure' && this.surfaceColors.sure ? this.surfaceColors.sure : this.surfaceColors.picture;
+      child.visible = !this.wall.visible;
+      material.vertexColors = chosen !== null;
+      material.color.set(chosen ? 0xffffff : 0xd09a8c);
+      material.needsUpdate = true;
+      if (chosen) geometry.setAttribute('color', chosen);
     }
-    geometry.setIndex(new THREE.BufferAttribute(new Uint32Array(buffer, at, 3 * triangles), 1));
-    geometry.computeVertexNormals();
+    this.updatePath();
+  }
+
+  // Standard deviations of the surface's vertices; the end of their scale.
+  putSigma(buffer: ArrayBuffer): number {
+    const sigma = new Float32Array(buffer), end = endOfScale(sigma), colors = new Uint8Array(3 * sigma.length);
+    sigma.forEach((value, i) => {
+      const color = sureColor(value / end);
+      colors.set([255 * color.r, 255 * color.g, 255 * color.b], 3 * i);
+    });
+    this.surfaceColors.sure = sigma.length ? new THREE.BufferAttribute(colors, 3, true) : null;
+    return end;
+  }
+
+  putWall(buffer: ArrayBuffer) {
+    const geometry = geometryOf(buffer, false);
+    for (const child of this.wall.children) (child as THREE.Mesh).geometry.dispose();
+    this.wall.clear();
+    this.wall.add(new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ vertexColors: true })));
+    this.setColors(this.colors);
+  }
+
+  // Where something was not seen.
+  showSpot(place: [number, number, number] | null) {
+    this.spot.visible = place !== null;
+    if (place) this.spot.position.set(...place);
+    this.spot.scale.setScalar(0.8 * this.frustumSize());
+    this.dirty = true;
+  }
+
+  putMesh(buffer: ArrayBuffer, truth: boolean, through: boolean) {
+    const geometry = geometryOf(buffer, true), colored = geometry.hasAttribute('color');
     const faint = (opacity: number, side: THREE.Side) => new THREE.MeshLambertMaterial({ color: 0x8fa3b8, side, transparent: true, opacity, depthWrite: false });
     if (truth) {
       this.groups.anatomy.add(new THREE.Mesh(geometry, faint(0.22, THREE.DoubleSide)));
     } else {
       const inside = new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ vertexColors: colored, color: colored ? 0xffffff : 0xd09a8c }));
       const outside = new THREE.Mesh(geometry, faint(0.1, THREE.BackSide));
+      this.surfaceColors.picture = colored ? (geometry.getAttribute('color') as THREE.BufferAttribute) : null;
       inside.name = 'inside';
       outside.name = 'outside';
       this.groups.surface.add(inside, outside);
       this.setThrough(through);
+      this.setColors(this.colors);
     }
     this.dirty = true;
   }
@@ -407,6 +470,22 @@ export class Scene {
     this.renderer?.render(this.scene, this.eye);
     return this.canvas.toDataURL('image/png');
   }
+}
+
+// See EncodeMesh in src/lumen/viewer/scene_view.h.
+function geometryOf(buffer: ArrayBuffer, lifted: boolean): THREE.BufferGeometry {
+  const view = new DataView(buffer), vertices = view.getUint32(4, true), triangles = view.getUint32(8, true), colored = view.getUint32(12, true) === 1;
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(buffer, 16, 3 * vertices), 3));
+  let at = 16 + 12 * vertices;
+  if (colored) {
+    const colors = new Uint8Array(buffer, at, 3 * vertices);
+    geometry.setAttribute('color', new THREE.BufferAttribute(lifted ? colors.map((c) => BRIGHT[c]) : colors, 3, true));
+    at = (at + 3 * vertices + 3) & ~3;
+  }
+  geometry.setIndex(new THREE.BufferAttribute(new Uint32Array(buffer, at, 3 * triangles), 1));
+  geometry.computeVertexNormals();
+  return geometry;
 }
 
 function vector(pose: Pose) { return new THREE.Vector3(...pose.t); }

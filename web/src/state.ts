@@ -1,7 +1,7 @@
 // What the server sent, decoded: the page's only picture of the run. See src/lumen/viewer/scene_view.h for the
 // layout of each item.
 import type { Camera } from './camera';
-export enum Kind { Info = 1, Status, Frames, Keyframes, Cloud, Edges, Picture, Truth }
+export enum Kind { Info = 1, Status, Frames, Keyframes, Cloud, Edges, Picture, Truth, Coverage, Sigmas }
 export enum Status { Tracked, Weak, Lost, Relocalised, Skipped }
 export enum Edge { Temporal, Local, Global }
 
@@ -9,6 +9,8 @@ export type Pose = { t: [number, number, number]; q: [number, number, number, nu
 export type Frame = { index: number; time: number; reference: number; logScale: number; status: Status; keyframe: boolean; pose: Pose | null };
 export type Keyframe = { id: number; frame: number; submap: number; logScale: number; pose: Pose };
 export type Cloud = { width: number; height: number; depth: Float32Array; rgb: Uint8Array };
+export type Spot = { words: string; frame: number; middle: [number, number, number] };
+export type Coverage = { version: number; words: string[]; spots: Spot[] };
 export type Info = { name: string; live: boolean; finished: boolean; surface: boolean; truth_surface: boolean; pictures: boolean; features: boolean; camera?: Camera; remarks: string[]; downloads: string[] };
 
 const FRAME_BYTES = 56, FRAMES_PER_ITEM = 128, KEYFRAME_BYTES = 44;
@@ -27,6 +29,8 @@ export class State {
   edges: [number, number, Edge, number][] = []; // two keyframes, the kind, whether taken back
   picture: { frame: number; width: number; height: number; rgb: Uint8Array } | null = null;
   truth = new Float32Array(0);
+  coverage: Coverage | null = null;
+  sigmas = new Float32Array(0); // time and how far the camera may be off, by turns
 
   // Applies one message; says which kinds changed, and which keyframes' clouds.
   apply(buffer: ArrayBuffer): { kinds: Set<Kind>; clouds: number[] } {
@@ -51,6 +55,8 @@ export class State {
     else if (kind === Kind.Status) this.status = text();
     else if (kind === Kind.Edges) this.edges = text();
     else if (kind === Kind.Truth) this.truth = new Float32Array(bytes);
+    else if (kind === Kind.Coverage) this.coverage = text();
+    else if (kind === Kind.Sigmas) this.sigmas = new Float32Array(bytes);
     else if (kind === Kind.Frames) this.putFrames(id, view);
     else if (kind === Kind.Keyframes) this.putKeyframes(view);
     else if (kind === Kind.Cloud) this.clouds.set(id, readCloud(view));
@@ -115,6 +121,17 @@ export class State {
     const [x, y, z] = frame.pose.t;
     const moved = rotate(keyframe.pose.q, [growth * x, growth * y, growth * z]);
     return { t: [keyframe.pose.t[0] + moved[0], keyframe.pose.t[1] + moved[1], keyframe.pose.t[2] + moved[2]], q: multiply(keyframe.pose.q, frame.pose.q) };
+  }
+
+  // How far a frame's place may be off; -1: not told.
+  sigmaOf(frame: Frame): number {
+    let low = 0, high = this.sigmas.length / 2 - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.sigmas[2 * middle] < frame.time - 1e-3) low = middle + 1;
+      else high = middle;
+    }
+    return high >= 0 && Math.abs(this.sigmas[2 * low] - frame.time) < 2e-3 ? this.sigmas[2 * low + 1] : -1;
   }
 
   // The keyframe whose depth shows best what this frame sees: its reference, or the last one before it.

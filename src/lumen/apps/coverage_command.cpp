@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "lumen/apps/app.h"
+#include "lumen/apps/coverage_words.h"
 #include "lumen/apps/registering.h"
 #include "lumen/apps/run_coverage.h"
 #include "lumen/base/error.h"

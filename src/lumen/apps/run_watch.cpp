@@ -4,8 +4,14 @@
 #include <iostream>
 #include <thread>
 
+#include "lumen/apps/coverage_words.h"
+#include "lumen/apps/live_coverage.h"
+#include "lumen/apps/run_coverage.h"
+#include "lumen/base/error.h"
 #include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
 #include "lumen/base/timer.h"
+#include "lumen/io/mesh_file.h"
 #include "lumen/viewer/live_view.h"
 #include "lumen/viewer/run_view.h"
 
@@ -37,6 +43,20 @@ ViewStatus ToViewStatus(TrackStatus status) {
   return ViewStatus::kLost;
 }
 
+// None where the run has no surface, or its camera hardly moved.
+std::optional<ViewCoverage> CoverageOf(const RunFolder& run) {
+  if (!std::filesystem::is_regular_file(run.path / run_file::kSurface)) return std::nullopt;
+  try {
+    const WallCoverage coverage =
+        MeasureRunCoverage(run, {.mm_per_unit = ToldMillimetres(run)}, AvailableCores());
+    if (coverage.ways.empty()) return std::nullopt;
+    return ShowCoverage(coverage, LoadMesh(run.path / run_file::kSurface), AvailableCores());
+  } catch (const InputError& error) {
+    LogWarning(error.what());
+  }
+  return std::nullopt;
+}
+
 class Watch : public RunWatch {
  public:
   Watch(std::string name, const ServerOptions& options) : name_(std::move(name)), options_(options) {}
@@ -50,6 +70,8 @@ class Watch : public RunWatch {
     options_.port = server_->Port();
     options_.token = server_->Token();  // open pages stay valid when the run ends
     clock_ = {};
+    coverage_ =
+        std::make_unique<LiveCoverage>(view, [live](const ViewCoverage& seen) { live->SetCoverage(seen); });
   }
   void OnPicture(const InputFrame& frame) override { live_->AddPicture(frame.index, frame.image); }
   void OnFrame(const FrameResult& result, const PlacedFrame& placed,
@@ -62,10 +84,15 @@ class Watch : public RunWatch {
     }
     ++frames_;
     if (frame.pose) ++placed_;
+    if (coverage_ != nullptr) coverage_->Add(placed, map);
     live_->AddFrame(frame, StatusOf(result, *map), map);
   }
-  void OnPhase(const std::string& what) override { live_->SetPhase(what); }
+  void OnPhase(const std::string& what) override {
+    coverage_.reset();  // what comes now wants all of the machine
+    live_->SetPhase(what);
+  }
   void ShowFinished(const std::filesystem::path& run, const std::atomic<bool>& stop) override {
+    coverage_.reset();
     server_.reset();
     live_.reset();
     options_.ports_tried = 0;
@@ -96,6 +123,7 @@ class Watch : public RunWatch {
   ServerOptions options_;
   std::unique_ptr<LiveView> live_;
   std::unique_ptr<ViewServer> server_;
+  std::unique_ptr<LiveCoverage> coverage_;
   Stopwatch clock_;
   int64_t frames_ = 0, placed_ = 0;
 };
@@ -117,7 +145,7 @@ std::unique_ptr<RunWatch> MakeRunWatch(const std::string& name, const ServerOpti
 }
 
 void ServeRun(const std::filesystem::path& run, const ServerOptions& options, const std::atomic<bool>& stop) {
-  RunView view(run);
+  RunView view(run, CoverageOf);
   for (const std::string& remark : view.Remarks()) LogWarning(remark);
   const ViewServer server(
       view.Store(), [&](const std::string& path) { return view.Find(path); }, options);

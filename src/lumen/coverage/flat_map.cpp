@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumen/base/parallel.h"
 #include "lumen/coverage/unrolled_wall.h"
 
 namespace lumen {
@@ -20,6 +21,32 @@ constexpr int kLeastAlong = 120, kMostAlong = 2400;
 double ShadeOf(const Vector3d& normal, const CurvePoint& at) {
   const double towards = -normal.dot(at.tangent.cast<double>());
   return 0.78 + 0.35 * std::clamp(towards, -1.0, 1.0);
+}
+
+// Pieces that only bridge a jump of the wall would stand in the picture like blades.
+bool IsBlade(const TriangleMesh& mesh, const std::array<int32_t, 3>& triangle, double width) {
+  constexpr float kLongest = 0.3F;  // widths
+  for (size_t k = 0; k < 3; ++k) {
+    const Eigen::Vector3f side = mesh.vertices[static_cast<size_t>(triangle[k])] -
+                                 mesh.vertices[static_cast<size_t>(triangle[(k + 1) % 3])];
+    if (side.norm() > kLongest * static_cast<float>(width)) return true;
+  }
+  return false;
+}
+
+void AddUnseen(const WallCoverage& coverage, TriangleMesh& mesh) {
+  for (size_t t = 0; t < coverage.states.size(); ++t) {
+    const auto& triangle = coverage.wall.triangles[t];
+    if (coverage.states[t] != PieceState::kNotSeen ||
+        IsBlade(coverage.wall, triangle, coverage.widths.front()))
+      continue;
+    const auto first = static_cast<int32_t>(mesh.vertices.size());
+    for (const int32_t corner : triangle) {
+      mesh.vertices.push_back(coverage.wall.vertices[static_cast<size_t>(corner)]);
+      mesh.colors.push_back(ColorOf(PieceState::kNotSeen));
+    }
+    mesh.triangles.push_back({first, first + 1, first + 2});
+  }
 }
 
 }  // namespace
@@ -75,6 +102,26 @@ TriangleMesh ColorByCoverage(const WallCoverage& coverage) {
     }
     mesh.triangles.push_back({first, first + 1, first + 2});
   }
+  return mesh;
+}
+
+TriangleMesh ColorSurface(const WallCoverage& coverage, const TriangleMesh& surface, int threads) {
+  constexpr double kNear = 0.15;  // widths: what lies farther from the wall is none of it
+  constexpr int64_t kAtOnce = 2000;
+  const TriangleTree tree(coverage.wall);
+  TriangleMesh mesh;
+  mesh.vertices = surface.vertices;
+  mesh.triangles = surface.triangles;
+  mesh.colors.resize(mesh.vertices.size());
+  ParallelChunks(
+      static_cast<int64_t>(mesh.vertices.size()), kAtOnce, threads, [&](int64_t begin, int64_t end) {
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+          const auto hit = tree.FindNearest(mesh.vertices[i].cast<double>(), kNear * coverage.widths.front());
+          mesh.colors[i] =
+              ColorOf(hit ? coverage.states[static_cast<size_t>(hit->triangle)] : PieceState::kOutside);
+        }
+      });
+  AddUnseen(coverage, mesh);
   return mesh;
 }
 

@@ -14,5 +14,7 @@ StateColor ColorOf(PieceState state);
 
 // The wall, coloured by what was seen of it.
 TriangleMesh ColorByCoverage(const WallCoverage& coverage);
+// The surface as it was fused, coloured by what of it was seen, and what closes it where nothing was.
+TriangleMesh ColorSurface(const WallCoverage& coverage, const TriangleMesh& surface, int threads);
 
 }  // namespace lumen

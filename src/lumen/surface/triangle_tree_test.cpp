@@ -88,6 +88,85 @@ TEST(TriangleTree, ARayMeetsWhatTestingEveryTriangleFinds) {
   EXPECT_FALSE(TriangleTree({}).FindFirst({0, 0, 0}, Vector3d::UnitZ()));
 }
 
+// The plain twin: where a ray meets one triangle, from either side; far away if it does not.
+double MeetOne(const TriangleMesh& mesh, size_t triangle, const Vector3d& origin, const Vector3d& direction) {
+  const auto at = [&](size_t k) {
+    return mesh.vertices[static_cast<size_t>(mesh.triangles[triangle][k])].cast<double>();
+  };
+  Eigen::Matrix3d system;
+  system << at(1) - at(0), at(2) - at(0), -direction;
+  const Vector3d solved = system.fullPivLu().solve(origin - at(0));
+  const bool inside = solved[0] >= 0 && solved[1] >= 0 && solved[0] + solved[1] <= 1;
+  return inside && solved[2] > 0 ? solved[2] : 1e9;
+}
+
+TEST(TriangleTree, ARayFindsTheFaceThatTestingEveryTriangleFinds) {
+  const TriangleMesh mesh = RandomTriangles(200);
+  const TriangleTree tree(mesh);
+  Random random(5);
+  int fronts = 0, backs = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Vector3d origin = RandomPoint(random), direction = RandomPoint(random).normalized();
+    double best = 1e9;
+    int nearest = -1;
+    for (size_t t = 0; t < mesh.triangles.size(); ++t) {
+      const double distance = MeetOne(mesh, t, origin, direction);
+      if (distance >= best) continue;
+      best = distance;
+      nearest = static_cast<int>(t);
+    }
+    const auto hit = tree.FindFirstFace(origin, direction);
+    ASSERT_EQ(hit ? hit->triangle : -1, nearest) << i;
+    if (!hit) continue;
+    EXPECT_LT((hit->point - (origin + best * direction)).norm(), 1e-6);
+    const auto& t = mesh.triangles[static_cast<size_t>(nearest)];
+    const auto at = [&](size_t k) { return mesh.vertices[static_cast<size_t>(t[k])].cast<double>(); };
+    EXPECT_LT((hit->normal - (at(1) - at(0)).cross(at(2) - at(0)).normalized()).norm(), 1e-4);
+    ++(hit->normal.dot(direction) < 0 ? fronts : backs);
+  }
+  EXPECT_GT(fronts, 10);
+  EXPECT_GT(backs, 10);
+  EXPECT_FALSE(TriangleTree({}).FindFirstFace({0, 0, 0}, Vector3d::UnitZ()));
+}
+
+TEST(TriangleTree, BlocksIsWhetherATriangleLiesBetween) {
+  const TriangleMesh mesh = RandomTriangles(200);
+  const TriangleTree tree(mesh);
+  Random random(6);
+  int blocked = 0, freed_by_slack = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Vector3d from = RandomPoint(random), to = RandomPoint(random);
+    const double slack = i % 2 == 0 ? 0 : 0.3;
+    const Vector3d direction = (to - from).normalized();
+    bool truth = false, without_slack = false;
+    for (size_t t = 0; t < mesh.triangles.size(); ++t) {
+      const double distance = MeetOne(mesh, t, from, direction);
+      without_slack |= distance < (to - from).norm();
+      truth |= distance > slack && distance < (to - from).norm();
+    }
+    ASSERT_EQ(tree.Blocks(from, to, slack), truth) << i;
+    blocked += truth ? 1 : 0;
+    freed_by_slack += without_slack && !truth ? 1 : 0;
+  }
+  EXPECT_GT(blocked, 20);
+  EXPECT_GT(freed_by_slack, 3);
+}
+
+TEST(TriangleTree, NothingBlocksWhatIsNearerThanTheSlackOrInAnEmptyMesh) {
+  TriangleMesh wall;
+  wall.vertices = {{-9, -9, 1}, {9, -9, 1}, {0, 9, 1}};
+  wall.triangles = {{0, 1, 2}};
+  const TriangleTree tree(wall);
+  const Vector3d below(0, 0, 0), above(0, 0, 2);
+  EXPECT_TRUE(tree.Blocks(below, above, 0));
+  EXPECT_TRUE(tree.Blocks(above, below, 0.9));
+  EXPECT_FALSE(tree.Blocks(below, above, 1.1));
+  EXPECT_FALSE(tree.Blocks(below, above, 5));
+  EXPECT_FALSE(tree.Blocks(below, {0, 0, 0.9}, 0)) << "behind the end";
+  EXPECT_FALSE(tree.Blocks(below, below, 0));
+  EXPECT_FALSE(TriangleTree({}).Blocks(below, above, 0));
+}
+
 // Two sides of a thin wall: the nearer one faces away from what was seen.
 TEST(TriangleTree, PrefersTheSideThatFacesTheSameWay) {
   TriangleMesh wall;

@@ -24,6 +24,8 @@ enum class ItemKind : uint8_t {
   kEdges = 6,      // JSON: loops
   kPicture = 7,    // the newest frame's picture
   kTruth = 8,      // the true path
+  kCoverage = 9,   // JSON: what of the wall was seen
+  kSigmas = 10,    // how far frames' places may be off
 };
 
 // Where an item waits for somebody to ask: what is kept long and will hardly change on disk, so that a view

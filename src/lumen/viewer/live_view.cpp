@@ -184,6 +184,7 @@ void LiveView::AlignTruthTo(const MapSnapshot& map) {
 }
 
 std::optional<ServedFile> LiveView::Find(const std::string& path) {
+  if (auto wall = coverage_.Find(path)) return wall;
   std::shared_ptr<const MapSnapshot> map;
   {
     const std::lock_guard lock(mutex_);

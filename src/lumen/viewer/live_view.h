@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "lumen/viewer/coverage_layer.h"
 #include "lumen/viewer/keyframe_detail.h"
 #include "lumen/viewer/page.h"
 #include "lumen/viewer/scene_view.h"
@@ -25,6 +26,7 @@ class LiveView {
   // Each may be called from any thread and returns at once. A picture is shown when its frame is added.
   void AddPicture(int64_t frame, const RgbImage& image);
   void AddFrame(const ViewFrame& frame, const Json& status, std::shared_ptr<const MapSnapshot> map);
+  void SetCoverage(const ViewCoverage& coverage) { coverage_.Put(coverage, store_); }
   void SetPhase(const std::string& what);  // what goes on when no frames come any more
 
  private:
@@ -46,6 +48,7 @@ class LiveView {
   Trajectory truth_;
   size_t aligned_keyframes_ = 0;
   KeyframeDetail detail_;  // the server's thread alone
+  CoverageLayer coverage_;
   ItemStore store_;
   std::mutex mutex_;
   std::condition_variable changed_;

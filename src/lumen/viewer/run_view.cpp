@@ -11,6 +11,7 @@
 #include "lumen/io/map_file.h"
 #include "lumen/io/mesh_file.h"
 #include "lumen/io/png.h"
+#include "lumen/io/pose_uncertainty.h"
 #include "lumen/viewer/bytes.h"
 
 namespace lumen {
@@ -50,25 +51,19 @@ Json ReasonsOf(const RunFolder& run) {
   return reasons;
 }
 
-}  // namespace
-
-std::string EncodeMesh(const TriangleMesh& mesh) {
+// One f32 for each vertex; nothing where the surface does not tell.
+std::string EncodeSigma(const TriangleMesh& mesh) {
   Bytes out;
-  out.Text("MESH");
-  out.U32(static_cast<uint32_t>(mesh.vertices.size()));
-  out.U32(static_cast<uint32_t>(mesh.triangles.size()));
-  out.U32(mesh.colors.empty() ? 0 : 1);
-  for (const Eigen::Vector3f& vertex : mesh.vertices)
-    for (int i = 0; i < 3; ++i) out.F32(vertex[i]);
-  for (const auto& color : mesh.colors)
-    for (const uint8_t value : color) out.U8(value);
-  out.Pad(4);
-  for (const auto& triangle : mesh.triangles)
-    for (const int32_t corner : triangle) out.I32(corner);
+  for (const VertexAttribute& attribute : mesh.attributes)
+    if (attribute.name == kSigma)
+      for (const float value : attribute.values) out.F32(value);
   return out.Take();
 }
 
-RunView::RunView(const fs::path& folder) : run_(ReadRunFolder(folder)), keyframes_(ListRunKeyframes(run_)) {
+}  // namespace
+
+RunView::RunView(const fs::path& folder, CoverageMaker coverage)
+    : run_(ReadRunFolder(folder)), keyframes_(ListRunKeyframes(run_)) {
   remarks_ = run_.notes;
   if (!run_.finished) remarks_.push_back(DescribeBrokenRun(run_) + "; this is what there is");
   if (!run_.version.empty() && run_.version != Version())
@@ -81,17 +76,23 @@ RunView::RunView(const fs::path& folder) : run_(ReadRunFolder(folder)), keyframe
   PutScene();
   PutEdges();
   PutTruth();
+  PutSigmas();
   has_pictures_ = !input_.empty() && run_.depth_camera.has_value();
   PutInfo();
   const size_t known = remarks_.size();
   PutClouds();
   if (remarks_.size() > known) PutInfo();
   if (has_pictures_) decoder_ = std::thread([this] { DecodePictures(); });
+  if (!coverage) return;
+  measurer_ = std::thread([this, coverage = std::move(coverage)] {
+    if (const auto seen = coverage(run_)) coverage_.Put(*seen, store_);
+  });
 }
 
 RunView::~RunView() {
   stop_ = true;
   if (decoder_.joinable()) decoder_.join();
+  if (measurer_.joinable()) measurer_.join();
 }
 
 void RunView::PutScene() {
@@ -178,6 +179,21 @@ void RunView::PutTruth() {
   }
 }
 
+void RunView::PutSigmas() {
+  const fs::path path = run_.path / run_file::kFramesUncertainty;
+  if (!fs::is_regular_file(path)) return;
+  try {
+    Bytes out;
+    for (const PoseSigma& sigma : LoadPoseSigmas(path)) {
+      out.F32(sigma.time);
+      out.F32(sigma.position.norm());
+    }
+    store_.Put(ItemKind::kSigmas, 0, out.Take());
+  } catch (const InputError& error) {
+    remarks_.emplace_back(error.what());
+  }
+}
+
 void RunView::PutInfo() {
   Json info = Json::MakeObject();
   info["name"] = NameOf(run_.path);
@@ -249,7 +265,9 @@ std::optional<ServedFile> RunView::Find(const std::string& path) {
     if (path == StrCat("/download/", name) && fs::is_regular_file(run_.path / name))
       return ServedFile{"application/octet-stream", ReadFile(run_.path / name), name};
   }
-  const bool surface = path == "/surface.bin" && fs::is_regular_file(run_.path / kSurface);
+  if (auto wall = coverage_.Find(path)) return wall;
+  const bool sigma = path == "/sigma.bin";
+  const bool surface = (path == "/surface.bin" || sigma) && fs::is_regular_file(run_.path / kSurface);
   const bool truth = path == "/truth.bin" && !true_model_.empty();
   if (!surface && !truth) {
     auto detail = detail_.Find(path, [this](int64_t frame) { return LoadFrame(frame); });
@@ -262,7 +280,7 @@ std::optional<ServedFile> RunView::Find(const std::string& path) {
     if (truth)
       for (Eigen::Vector3f& vertex : mesh.vertices)
         vertex = (map_from_truth_ * vertex.cast<double>()).cast<float>();
-    bytes = EncodeMesh(mesh);
+    bytes = sigma ? EncodeSigma(mesh) : EncodeMesh(mesh);
   }
   return ServedFile{"application/octet-stream", bytes, ""};
 }

@@ -4,27 +4,33 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "lumen/geometry/sim3.h"
 #include "lumen/io/run_keyframes.h"
+#include "lumen/viewer/coverage_layer.h"
 #include "lumen/viewer/keyframe_detail.h"
 #include "lumen/viewer/page.h"
 #include "lumen/viewer/scene_view.h"
 
 namespace lumen {
 
+// Measures what a run has seen; none where that cannot be told.
+using CoverageMaker = std::function<std::optional<ViewCoverage>(const RunFolder&)>;
+
 class RunView {
  public:
-  // Throws InputError for a folder that is no run.
-  explicit RunView(const std::filesystem::path& folder);
+  // Throws InputError for a folder that is no run. `coverage` is called from a thread of its own.
+  explicit RunView(const std::filesystem::path& folder, CoverageMaker coverage = {});
   ~RunView();
   RunView(const RunView&) = delete;
   RunView& operator=(const RunView&) = delete;
 
   ItemStore& Store() { return store_; }
   const std::vector<std::string>& Remarks() const { return remarks_; }
-  // The page, /frame/N.png, /surface.bin, /truth.bin, /download/NAME, and what KeyframeDetail has.
+  // The page, /frame/N.png, /surface.bin, /sigma.bin, /truth.bin, /coverage.bin, /download/NAME, and what
+  // KeyframeDetail has.
   std::optional<ServedFile> Find(const std::string& path);
 
  private:
@@ -32,6 +38,7 @@ class RunView {
   void PutEdges();
   void PutClouds();
   void PutTruth();
+  void PutSigmas();
   void PutInfo();
   void DecodePictures();
   std::optional<ServedFile> FindPicture(int64_t frame);
@@ -45,17 +52,14 @@ class RunView {
   Sim3 map_from_truth_;
   std::map<int64_t, KeyframeId> map_ids_;  // by frame number; empty without a map
   KeyframeDetail detail_;
+  CoverageLayer coverage_;
   ItemStore store_;
   std::mutex mutex_;  // guards the pictures and the meshes
   std::map<int64_t, std::string> pictures_;
   std::map<std::string, std::string> meshes_;
   std::atomic<bool> has_pictures_ = false;  // of all frames, not of keyframes alone
   std::atomic<bool> stop_ = false;
-  std::thread decoder_;
+  std::thread decoder_, measurer_;
 };
-
-// "MESH", vertices u32, triangles u32, colours u32 (0 or 1), then f32 places, u8 colours padded to 4, u32
-// corners.
-std::string EncodeMesh(const TriangleMesh& mesh);
 
 }  // namespace lumen

@@ -68,6 +68,22 @@ std::string EncodePicture(int64_t frame, ImageView<const uint8_t> rgb) {
   return out.Take();
 }
 
+std::string EncodeMesh(const TriangleMesh& mesh) {
+  Bytes out;
+  out.Text("MESH");
+  out.U32(static_cast<uint32_t>(mesh.vertices.size()));
+  out.U32(static_cast<uint32_t>(mesh.triangles.size()));
+  out.U32(mesh.colors.empty() ? 0 : 1);
+  for (const Eigen::Vector3f& vertex : mesh.vertices)
+    for (int i = 0; i < 3; ++i) out.F32(vertex[i]);
+  for (const auto& color : mesh.colors)
+    for (const uint8_t value : color) out.U8(value);
+  out.Pad(4);
+  for (const auto& triangle : mesh.triangles)
+    for (const int32_t corner : triangle) out.I32(corner);
+  return out.Take();
+}
+
 std::string EncodePath(const Trajectory& path) {
   Bytes out;
   for (const TimedPose& pose : path) {

@@ -8,6 +8,7 @@
 #include "lumen/base/json.h"
 #include "lumen/geometry/sim3.h"
 #include "lumen/scene/map.h"
+#include "lumen/scene/mesh.h"
 #include "lumen/scene/trajectory.h"
 #include "lumen/viewer/item_store.h"
 
@@ -54,6 +55,9 @@ std::string EncodeFrames(const std::vector<ViewFrame>& frames);           // 56 
 std::string EncodeKeyframes(const std::vector<ViewKeyframe>& keyframes);  // 44 bytes each
 std::string EncodeCloud(const ViewCloud& cloud);
 std::string EncodePicture(int64_t frame, ImageView<const uint8_t> rgb);
+// "MESH", vertices u32, triangles u32, colours u32 (0 or 1), then f32 places, u8 colours padded to 4, u32
+// corners.
+std::string EncodeMesh(const TriangleMesh& mesh);
 std::string EncodePath(const Trajectory& path);        // time and place, 16 bytes each
 Json EdgesToJson(const std::vector<ViewEdge>& edges);  // [first, second, kind as in EdgeKind, removed]
 
