@@ -19,12 +19,6 @@ using Eigen::Vector3d;
 
 namespace {
 
-std::string Numbered(const char* format, double value) {
-  char text[60];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
-
 std::string AreaInWords(double area, const WallCoverage& coverage, int way) {
   const double mm = coverage.mm_per_unit, width = coverage.widths[static_cast<size_t>(way)];
   if (mm > 0) return Numbered(mm * mm * area >= 10 ? "%.1f cm²" : "%.2f cm²", mm * mm * area / 100);
@@ -47,6 +41,12 @@ double WholeLength(const WallCoverage& coverage) {
 }
 
 }  // namespace
+
+std::string Numbered(const char* format, double value) {
+  char text[60];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
 
 std::string LengthInWords(double length, const WallCoverage& coverage, int way) {
   if (coverage.mm_per_unit > 0) return Numbered("%.1f cm", coverage.mm_per_unit * length / 10);

@@ -9,6 +9,9 @@
 
 namespace lumen {
 
+// One number within words: Numbered("%.1f cm", 2.1).
+std::string Numbered(const char* format, double value);
+
 // "68 ± 4 % of the wall were seen …", then a line for each of the largest spots.
 std::vector<std::string> DescribeCoverage(const WallCoverage& coverage, size_t most_spots);
 // "behind a fold, 2.1 cm in, 1.4 cm² were not seen: …"

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "lumen/apps/eval_pictures.h"
-#include "lumen/apps/run_trust.h"
+#include "lumen/apps/report_findings.h"
 #include "lumen/apps/turntable.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
@@ -78,7 +78,10 @@ void AddSummary(const RunFolder& run, HtmlPage& page) {
         rows.push_back({StrCat("stage ", stage), Fixed(mean->AsDouble(), 1) + " ms"});
     }
   }
-  if (rows.size() > 1) page.Table(rows);
+  if (rows.size() < 2) return;
+  page.BeginFold("The run in numbers");
+  page.Table(rows);
+  page.EndFold();
 }
 
 // What was reconstructed, to be turned by dragging; without scripts its first view is still there.
@@ -142,7 +145,7 @@ void AddKeyframes(const RunFolder& run, const ReportOptions& options, HtmlPage& 
   for (const RunKeyframe& keyframe : ListRunKeyframes(run))
     if (!keyframe.depth.empty()) shown.push_back(keyframe);
   if (shown.empty()) return;
-  page.Heading("Keyframes and their depth");
+  page.BeginFold("Keyframes and their depth");
   std::string html =
       "<div style=\"display:grid;grid-template-columns:repeat(auto-fill,minmax(260px,1fr));gap:10px\">";
   const size_t count = std::min(shown.size(), static_cast<size_t>(std::max(1, options.keyframes)));
@@ -163,6 +166,7 @@ void AddKeyframes(const RunFolder& run, const ReportOptions& options, HtmlPage& 
                    " and more</figcaption></figure>\n");
   }
   page.Html(html + "</div>\n");
+  page.EndFold();
 }
 
 std::string NameOf(const fs::path& path) {
@@ -196,10 +200,11 @@ void AddGrades(const fs::path& path, const Truth& truth, HtmlPage& page) {
     const int decimals = std::string(metric.unit) == "count" ? 0 : metric.decimals + 1;
     rows.push_back({MetricTitle(metric, truth.units), Fixed(*value, decimals)});
   }
-  page.Heading("Against the truth");
+  page.BeginFold("Against the truth");
   if (rows.size() > 1) page.Table(rows);
   for (const NamedFigure& figure : DrawGrading(grading, estimate, truth, grading_options))
     page.Figure(figure.svg, figure.caption);
+  page.EndFold();
 }
 
 std::vector<std::string> RemarksOn(const RunFolder& run) {
@@ -219,21 +224,22 @@ std::string FormatReport(const fs::path& path, const ReportOptions& options) {
   const std::string name = NameOf(path);
   HtmlPage page(StrCat("Lumen: ", name));
   const Json* input = run.summary.Find(run_key::kInput);
+  const WallCoverage coverage = FindRunCoverage(run, options.mm_per_unit);
+  AddVerdict(run, page);
+  if (const auto remarks = RemarksOn(run); !remarks.empty()) page.List(remarks);
+  AddAnswers(run, coverage, page);
+  AddTurntable(run, options, page);
+  AddWall(run, coverage, page);
+  AddPath(run, name, page);
+  const std::optional<Truth> truth = FindTruth(run, options);
+  AddKeyframes(run, options, page);
+  if (truth && !run.keyframes.empty()) AddGrades(path, *truth, page);
+  AddSummary(run, page);
   page.Paragraph(StrCat(
       "Dense monocular SLAM of ",
       input != nullptr && input->IsString() ? NameOf(input->AsString()) : "a video",
       ". Lengths are in the map's own units unless said otherwise: one camera does not know its scale. "
       "Not a medical device."));
-  for (const std::string& words : DescribeTrust(run)) page.Paragraph(words);
-  if (const auto remarks = RemarksOn(run); !remarks.empty()) page.List(remarks);
-  AddTurntable(run, options, page);
-  AddSummary(run, page);
-  const std::optional<Truth> truth = FindTruth(run, options);
-  if (truth && !run.keyframes.empty())
-    AddGrades(path, *truth, page);
-  else
-    AddPath(run, name, page);
-  AddKeyframes(run, options, page);
   page.Paragraph(StrCat("Made by Lumen ", Version(), " (", Commit(), ")",
                         run.version.empty() ? "" : StrCat("; run by ", run.version, " (", run.commit, ")"),
                         "."));

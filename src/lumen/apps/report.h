@@ -1,5 +1,6 @@
-// A run as one page that can be mailed: what was reconstructed (to be turned by hand), the figures of the
-// run, its path, its keyframes with their depth, and its grades where the truth is known.
+// A run as one page that can be mailed. It leads with what was found (report_findings.h) and with what was
+// reconstructed, to be turned by hand; its path; folded away, its keyframes with their depth, its grades
+// where the truth is known, and the numbers of the run.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +12,7 @@ struct ReportOptions {
   std::filesystem::path truth;  // empty: the run's own input, where it has one and is still there
   int views = 36;               // of the turntable
   int keyframes = 8;            // shown
+  double mm_per_unit = 0;       // of the map; 0: as `lumen coverage` was told, if it was
 };
 
 // Everything is inside the page: nothing is fetched when it is opened. A run that is incomplete shows what

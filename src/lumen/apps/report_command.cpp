@@ -29,6 +29,10 @@ void AddReportCommand(Command& app) {
   command.Add("--out", choice->out, "where to write the page (default: RUN/report.html)");
   command.Add("--truth", choice->options.truth,
               "sequence with true poses (default: the run's own input, where it has them)");
+  command
+      .Add("--mm-per-unit", choice->options.mm_per_unit,
+           "millimetres to the map's unit, where they are known")
+      .Positive();
   command.Add("--views", choice->options.views, "pictures of the turntable").Within(1, 360).ShowDefault();
   command.Add("--keyframes", choice->options.keyframes, "keyframes shown").Within(1, 1000).ShowDefault();
   command.Do([choice] { RunReport(*choice); });

@@ -89,4 +89,16 @@ std::vector<std::string> DescribeTrust(const RunFolder& run) {
   return words;
 }
 
+RunTrust MeasureTrust(const RunFolder& run) {
+  double lost = 0, told = 0, doubtful = 0;
+  for (const RunFrameEvent& event : run.events) {
+    lost += event.status == FrameStatus::kLost || event.status == FrameStatus::kSkipped ? 1 : 0;
+    if (event.off_at_last < 0) continue;
+    ++told;
+    doubtful += event.LastStatus() == FrameStatus::kWeak ? 1 : 0;
+  }
+  const auto all = static_cast<double>(run.events.size());
+  return {all > 0 ? lost / all : 0, told > 0 ? doubtful / told : 0};
+}
+
 }  // namespace lumen

@@ -17,7 +17,16 @@ constexpr const char* kStyle =
     "th{border-bottom:2px solid #111;vertical-align:bottom;white-space:normal}"
     "th:first-child,td:first-child,td.text{text-align:left}.wide{margin-bottom:1em}"
     "figure{margin:1.2em 0}figure svg{max-width:100%;height:auto}figcaption{font-size:.85em;color:#444}"
-    "@media print{body{max-width:none;margin:0}figure,table{page-break-inside:avoid}}";
+    "details{margin:1.2em 0;border-top:1px solid #ddd;padding-top:.6em}"
+    "summary{font-size:1.15em;font-weight:bold;cursor:pointer}"
+    "@page{margin:14mm}"
+    "@media print{body{max-width:none;margin:0;font-size:10.5pt}figure,table{page-break-inside:avoid}"
+    "h2,summary{page-break-after:avoid}}";
+
+// Paper cannot be unfolded.
+constexpr const char* kOpenOnPaper =
+    "<script>addEventListener('beforeprint',()=>document.querySelectorAll('details').forEach("
+    "fold=>{fold.open=true}))</script>\n";
 
 std::string CellHtml(const std::string& cell) {
   if (cell.size() < 4 || !StartsWith(cell, "**")) return EscapeXml(cell);
@@ -59,11 +68,18 @@ void HtmlPage::Figure(const std::string& svg, const std::string& caption) {
   body_ += StrCat("<figure>\n", svg, "<figcaption>", EscapeXml(caption), "</figcaption>\n</figure>\n");
 }
 
+void HtmlPage::BeginFold(const std::string& title) {
+  body_ += StrCat("<details><summary>", EscapeXml(title), "</summary>\n");
+  has_folds_ = true;
+}
+void HtmlPage::EndFold() { body_ += "</details>\n"; }
+
 void HtmlPage::Html(const std::string& fragment) { body_ += fragment; }
 
 std::string HtmlPage::Finish() const {
   return StrCat("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", EscapeXml(title_),
-                "</title><style>", kStyle, "</style></head>\n<body>\n", body_, "</body></html>\n");
+                "</title><style>", kStyle, "</style></head>\n<body>\n", body_, has_folds_ ? kOpenOnPaper : "",
+                "</body></html>\n");
 }
 
 }  // namespace lumen
