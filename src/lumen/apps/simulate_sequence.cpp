@@ -39,12 +39,8 @@ void WriteFrames(const SimulatedSequence& sequence, int threads, SequenceWriter&
 CoverageMesh FindCoverage(const SimulatedSequence& sequence, const TriangleMesh& surface, int threads) {
   std::vector<Rigid3> poses;
   for (int i = 0; i < sequence.Size(); ++i) poses.push_back(sequence.Pose(i));
-  const std::vector<WallSighting> sightings =
-      FindWallSightings(PiecesOf(surface), TriangleTree(surface), {sequence.View(), sequence.ContentMask()},
-                        poses, {.first_only = true}, threads);
-  CoverageMesh coverage{surface, {}};
-  for (const WallSighting& sighting : sightings) coverage.seen.push_back(sighting.frames > 0);
-  return coverage;
+  return {surface, FindSeenPieces(PiecesOf(surface), TriangleTree(surface),
+                                  {sequence.View(), sequence.ContentMask()}, poses, {}, threads)};
 }
 
 }  // namespace

@@ -64,9 +64,7 @@ TubeExam Examine(const TubeShape& shape, bool look_back) {
   }
   exam.input.eye.camera = Camera::FromFieldOfView(90, 72, 72);
   exam.input.views = RenderViews(tree, exam.input.eye.camera, views);
-  for (const WallSighting& sighting :
-       FindWallSightings(exam.pieces, tree, exam.input.eye, poses, {.first_only = true}, 2))
-    exam.seen.push_back(sighting.frames > 0);
+  exam.seen = FindSeenPieces(exam.pieces, tree, exam.input.eye, poses, {}, 2);
   exam.surface.vertices = exam.wall.vertices;
   for (size_t i = 0; i < exam.seen.size(); ++i)
     if (exam.seen[i] != 0) exam.surface.triangles.push_back(exam.wall.triangles[i]);

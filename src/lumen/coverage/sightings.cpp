@@ -40,21 +40,39 @@ bool IsBlocked(const WallPiece& piece, const TriangleTree& wall, const Vector3d&
   return wall.Blocks(piece.middle, place, std::max(slack, kOwn * (place - piece.middle).norm()));
 }
 
+bool IsSeen(const WallPiece& piece, double least_cosine, const TriangleTree& wall, const Eye& eye,
+            const Glance& glance, double slack, double& cosine) {
+  const Vector3d sight = glance.place - piece.middle;
+  cosine = piece.normal.dot(sight) / sight.norm();
+  return cosine > least_cosine && InPicture(eye, glance.camera_from_world * piece.middle) &&
+         !IsBlocked(piece, wall, glance.place, slack);
+}
+
 WallSighting FindWallSighting(const WallPiece& piece, const TriangleTree& wall, const Eye& eye,
                               const std::vector<Glance>& glances, const SightingOptions& options) {
   const double least_cosine = CosineOf(options.flattest_degrees);
   WallSighting sighting;
   for (const Glance& glance : glances) {
-    const Vector3d sight = glance.place - piece.middle;
-    const double cosine = piece.normal.dot(sight) / sight.norm();
-    if (!(cosine > 0) || (options.first_only && !(cosine > least_cosine))) continue;
-    if (!InPicture(eye, glance.camera_from_world * piece.middle)) continue;
-    if (IsBlocked(piece, wall, glance.place, options.slack)) continue;
+    double cosine = 0;
+    if (!IsSeen(piece, 0, wall, eye, glance, options.slack, cosine)) continue;
     sighting.straightest = std::max(sighting.straightest, cosine);
     sighting.frames += cosine > least_cosine ? 1 : 0;
-    if (options.first_only) break;
   }
   return sighting;
+}
+
+// Whether any frame sees it; asks first the one that saw the piece before, which is mostly beside it.
+bool IsEverSeen(const WallPiece& piece, const TriangleTree& wall, const Eye& eye,
+                const std::vector<Glance>& glances, const SightingOptions& options, size_t& first) {
+  const double least_cosine = CosineOf(options.flattest_degrees);
+  for (size_t k = 0; k < glances.size(); ++k) {
+    const size_t at = (first + k) % glances.size();
+    double cosine = 0;
+    if (!IsSeen(piece, least_cosine, wall, eye, glances[at], options.slack, cosine)) continue;
+    first = at;
+    return true;
+  }
+  return false;
 }
 
 // A view's depth where it looks at a point, 0 where it has none or does not look.
@@ -114,6 +132,20 @@ std::vector<WallSighting> FindWallSightings(const std::vector<WallPiece>& pieces
                      sightings[i] = FindWallSighting(pieces[i], wall, eye, glances, options);
                  });
   return sightings;
+}
+
+std::vector<char> FindSeenPieces(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
+                                 const Eye& eye, const std::vector<Rigid3>& world_from_camera,
+                                 const SightingOptions& options, int threads) {
+  const std::vector<Glance> glances(world_from_camera.begin(), world_from_camera.end());
+  std::vector<char> seen(pieces.size());
+  ParallelChunks(static_cast<int64_t>(pieces.size()), kPiecesAtOnce, threads,
+                 [&](int64_t begin, int64_t end) {
+                   size_t first = 0;
+                   for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+                     seen[i] = IsEverSeen(pieces[i], wall, eye, glances, options, first) ? 1 : 0;
+                 });
+  return seen;
 }
 
 std::vector<char> FindOpenPieces(const std::vector<WallPiece>& pieces, const TriangleTree& wall,

@@ -33,8 +33,7 @@ struct Eye {
 };
 struct SightingOptions {
   double flattest_degrees = kFlattestDegrees;
-  double slack = 0;         // what stands before a piece by less does not hide it; in the wall's unit
-  bool first_only = false;  // enough to know whether
+  double slack = 0;  // what stands before a piece by less does not hide it; in the wall's unit
 };
 struct WallSighting {
   int frames = 0;          // that see it
@@ -44,6 +43,10 @@ struct WallSighting {
 std::vector<WallSighting> FindWallSightings(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
                                             const Eye& eye, const std::vector<Rigid3>& world_from_camera,
                                             const SightingOptions& options, int threads);
+// Whether any of the frames sees them, sooner known than how many.
+std::vector<char> FindSeenPieces(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
+                                 const Eye& eye, const std::vector<Rigid3>& world_from_camera,
+                                 const SightingOptions& options, int threads);
 // Which pieces can be seen from any of these places, whatever the direction.
 std::vector<char> FindOpenPieces(const std::vector<WallPiece>& pieces, const TriangleTree& wall,
                                  const std::vector<Eigen::Vector3d>& places, const SightingOptions& options,

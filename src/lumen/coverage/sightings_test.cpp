@@ -76,15 +76,11 @@ TEST(WallSightings, OnlyWhatStandsBeforeItByMoreThanTheSlackHides) {
 }
 
 TEST(WallSightings, TooFlatALookDoesNotCount) {
-  for (const bool first_only : {false, true}) {
-    for (const double degrees : {0.0, 60.0, 74.0, 76.0, 89.0, 91.0, 180.0}) {
-      const Vector3d normal(0, std::sin(degrees * M_PI / 180), -CosineAt(degrees));
-      const WallSighting sighting = SightingOf(PieceAt({0, 0, 3}, normal), {}, {.first_only = first_only});
-      EXPECT_EQ(sighting.frames, degrees < 75 ? 1 : 0) << degrees;
-      if (!first_only) {
-        EXPECT_NEAR(sighting.straightest, degrees < 90 ? CosineAt(degrees) : 0, 1e-9) << degrees;
-      }
-    }
+  for (const double degrees : {0.0, 60.0, 74.0, 76.0, 89.0, 91.0, 180.0}) {
+    const Vector3d normal(0, std::sin(degrees * M_PI / 180), -CosineAt(degrees));
+    const WallSighting sighting = SightingOf(PieceAt({0, 0, 3}, normal), {});
+    EXPECT_EQ(sighting.frames, degrees < 75 ? 1 : 0) << degrees;
+    EXPECT_NEAR(sighting.straightest, degrees < 90 ? CosineAt(degrees) : 0, 1e-9) << degrees;
   }
   const WallPiece flat = PieceAt({0, 0, 3}, {0, 1, -0.2});
   EXPECT_EQ(SightingOf(flat, {}, {.flattest_degrees = 85}).frames, 1);
@@ -109,7 +105,24 @@ TEST(WallSightings, EveryFrameThatSeesItIsCounted) {
   const WallSighting all = FindWallSightings({piece}, TriangleTree({}), eye, poses, {}, 1)[0];
   EXPECT_EQ(all.frames, 2) << "from 1 and 2; from 0 too flatly, from 5 not at all";
   EXPECT_NEAR(all.straightest, 1 / std::sqrt(5), 1e-9);
-  EXPECT_EQ(FindWallSightings({piece}, TriangleTree({}), eye, poses, {.first_only = true}, 1)[0].frames, 1);
+}
+
+TEST(SeenPieces, AreThoseThatAnyFrameSees) {
+  const TriangleMesh floor = MakePlate({-3, -3, 4}, {0, 6, 0}, {6, 0, 0}, 30);
+  const TriangleTree tree(Together(floor, MakePlate({-0.5, -0.5, 2}, {0, 1, 0}, {1, 0, 0})));
+  const std::vector<WallPiece> pieces = PiecesOf(floor);
+  const Eye eye{SquareCamera(), {}};
+  std::vector<Rigid3> poses;
+  for (int i = 0; i < 5; ++i) poses.push_back(PoseOnAxis(0.3 * i));
+  const auto sightings = FindWallSightings(pieces, tree, eye, poses, {}, 1);
+  const auto seen = FindSeenPieces(pieces, tree, eye, poses, {}, 3);
+  int unseen = 0;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    EXPECT_EQ(seen[i] != 0, sightings[i].frames > 0);
+    unseen += seen[i] == 0 ? 1 : 0;
+  }
+  EXPECT_GT(unseen, 10);
+  EXPECT_TRUE(FindSeenPieces(pieces, tree, eye, {}, {}, 1) == std::vector<char>(pieces.size(), 0));
 }
 
 TEST(OpenPieces, AreThoseSomePlaceCanSeeInWhateverDirection) {

@@ -27,12 +27,18 @@ size_t PlaceOf(const std::string& word, size_t places, const std::string& name, 
   return static_cast<size_t>(*index - 1);
 }
 
+// Most lines are vertices: not worth cutting into words.
+bool MayAnswer(const std::string& line) {
+  const size_t first = line.find_first_not_of(" \t\r\v\f");
+  return first != std::string::npos && (line.compare(first, 2, "vt") == 0 || line[first] == 'f');
+}
+
 std::vector<char> ParseAnswers(std::string_view text, const std::string& name) {
   std::vector<char> stands_for_seen, seen;
   int line_number = 0;
   for (const std::string& line : Split(WithoutByteOrderMark(text), '\n')) {
     ++line_number;
-    if (!StartsWith(line, "vt") && !StartsWith(line, "f")) continue;
+    if (!MayAnswer(line)) continue;
     const std::vector<std::string> words = SplitWords(line);
     if (words[0] == "vt") stands_for_seen.push_back(StandsForSeen(words, name, line_number) ? 1 : 0);
     if (words[0] != "f" || words.size() < 4) continue;
