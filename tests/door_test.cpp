@@ -1,7 +1,9 @@
 // What shows a run to people: the report, and the commands around it, from the outside.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "lumen/base/text.h"
 #include "lumen/io/calibration.h"
@@ -38,6 +40,24 @@ TEST(Report, HoldsEverythingInsideAndFetchesNothing) {
   EXPECT_EQ(page.find("href=\"http"), std::string::npos);
 }
 
+TEST(Report, LeadsWithWhatAClinicianAsksAndFoldsTheRest) {
+  const TemporaryFolder folder;
+  const fs::path run = WriteSmallRun(folder.Path(), {.frames = 48});
+  ASSERT_EQ(RunCommand(StrCat("lumen report ", run.string(), " --views 1 --mm-per-unit 20")).code, 0);
+  const std::string page = ReadFile(run / "report.html");
+  size_t before = 0;
+  for (const char* part : {"class=\"verdict", "How far?", "How complete?", "How sure?", "The fused surface",
+                           "The wall laid flat", "Not seen, and where to look again", "The path", "<details>",
+                           "Against the truth", "The run in numbers"}) {
+    const size_t at = page.find(part, before);
+    EXPECT_NE(at, std::string::npos) << part;
+    if (at != std::string::npos) before = at;
+  }
+  EXPECT_EQ(Count(page, "<details>"), 3U);
+  EXPECT_EQ(Count(page, "</details>"), 3U);
+  EXPECT_NE(page.find(" cm² were not seen: go back to frame "), std::string::npos);
+}
+
 TEST(Report, BeginsWithWhatTheRunIsWorth) {
   const TemporaryFolder folder;
   const fs::path run = WriteSmallRun(folder.Path(), {.frames = 48, .with_surface = false});
@@ -55,6 +75,7 @@ TEST(Report, BeginsWithWhatTheRunIsWorth) {
   const size_t doubt = page.find("7 of 40 places (18 %) are in doubt");
   ASSERT_NE(placed, std::string::npos);
   ASSERT_NE(doubt, std::string::npos);
+  EXPECT_LT(page.find("Take care: parts of this run are not to be relied on."), placed);
   EXPECT_NE(page.find("in doubt, at 0.2–0.4 s, 1.0 s; about 6 are to be expected off"), std::string::npos);
   EXPECT_LT(placed, doubt);
   EXPECT_LT(doubt, page.find("<table"));
@@ -107,6 +128,41 @@ TEST(View, AFinishedRunIsAllThere) {
                            "/download/surface.ply", "/download/frames.tum"})
     EXPECT_TRUE(view.Find(path)) << path;
   EXPECT_EQ(view.Find("/surface.bin")->bytes.substr(0, 4), "MESH");
+}
+
+TEST(View, WhatWasSeenComesOnceItIsMeasured) {
+  const TemporaryFolder folder;
+  const fs::path run = WriteSmallRun(folder.Path(), {.frames = 12});
+  TriangleMesh wall;
+  wall.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+  wall.triangles = {{0, 1, 2}};
+  RunView view(run, [&](const RunFolder& asked) {
+    EXPECT_EQ(asked.path, run);
+    Json facts = Json::MakeObject();
+    facts["words"] = Json::MakeArray();
+    return std::optional<ViewCoverage>({wall, facts});
+  });
+  for (int tries = 0; tries < 1000 && CountItems(view, ItemKind::kCoverage) == 0; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(CountItems(view, ItemKind::kCoverage), 1U);
+  ASSERT_TRUE(view.Find("/coverage.bin"));
+  EXPECT_EQ(view.Find("/coverage.bin")->bytes, EncodeMesh(wall));
+  EXPECT_FALSE(RunView(run).Find("/coverage.bin")) << "nobody measured";
+}
+
+TEST(View, HowSureASurfaceIsHasANumberForEachVertex) {
+  const TemporaryFolder folder;
+  const fs::path run = WriteSmallRun(folder.Path(), {.frames = 12});
+  TriangleMesh surface = LoadMesh(run / run_file::kSurface);
+  EXPECT_TRUE(RunView(run).Find("/sigma.bin")->bytes.empty()) << "this surface does not tell";
+  surface.attributes = {{kSigma, std::vector<float>(surface.vertices.size(), 0.25F)}};
+  SaveMesh(run / run_file::kSurface, surface);
+  std::vector<PoseSigma> sigmas(2);
+  sigmas[1].time = 1;
+  SavePoseSigmas(run / run_file::kFramesUncertainty, sigmas);
+  RunView view(run);
+  EXPECT_EQ(view.Find("/sigma.bin")->bytes.size(), 4 * surface.vertices.size());
+  EXPECT_EQ(CountItems(view, ItemKind::kSigmas), 1U);
 }
 
 TEST(View, NothingOfARunIsServedThatIsNotOnTheList) {

@@ -90,12 +90,13 @@ const countPixels = (page) =>
     context.drawImage(view, 0, 0);
     const { data } = context.getImageData(0, 0, copy.width, copy.height);
     const back = [data[0], data[1], data[2]], near = (i, c) => Math.abs(data[i] - c[0]) + Math.abs(data[i + 1] - c[1]) + Math.abs(data[i + 2] - c[2]) < 60;
-    const counts = { all: data.length / 4, drawn: 0, tissue: 0, path: 0, loop: 0 };
+    const counts = { all: data.length / 4, drawn: 0, tissue: 0, path: 0, loop: 0, missed: 0 };
     for (let i = 0; i < data.length; i += 4) {
       if (!near(i, back)) ++counts.drawn;
       if (data[i] > data[i + 1] + 30 && data[i] > data[i + 2] + 30) ++counts.tissue;
       if (near(i, [59, 167, 255])) ++counts.path;
       if (near(i, [224, 92, 255])) ++counts.loop;
+      if (data[i] > 110 && data[i + 1] < 0.42 * data[i] && data[i + 2] < 0.3 * data[i]) ++counts.missed;
     }
     return counts;
   });
@@ -242,6 +243,26 @@ async function restOfThePage(page, url) {
   await second.close();
 }
 
+// What was not seen: told in words, drawn in red, a click away from the frame to go back to.
+async function coverageIsShown(page) {
+  await waitFor(page, () => document.body.dataset.wall === '1' && document.body.dataset.spots === '1');
+  assert.match(await page.textContent('#coverage-words'), /^Along .* % of the wall were seen/);
+  assert.equal(await page.evaluate(() => document.body.dataset.colors), 'picture');
+  const before = await countPixels(page);
+  await page.keyboard.press('k'); // this run does not tell how sure it is
+  assert.equal(await page.evaluate(() => document.body.dataset.colors), 'seen');
+  const colored = await countPixels(page);
+  assert(colored.missed > before.missed + 200, `what was not seen is drawn: ${JSON.stringify([before, colored])}`);
+  await shoot(page, 'view-seen.png');
+  await page.keyboard.press('Home');
+  const words = await page.textContent('#spots button');
+  await page.click('#spots button');
+  await waitForFrame(page, Number(words.match(/frame (\d+)/)[1]));
+  await page.keyboard.press('k');
+  assert.equal(await page.evaluate(() => document.body.dataset.colors), 'picture');
+  await page.keyboard.press('Home');
+}
+
 async function finishedRun(browser, url) {
   const page = await openPage(browser, url);
   await waitFor(page, () => document.body.dataset.surface === 'shown' && Number(document.body.dataset.keyframes) === 8);
@@ -249,6 +270,7 @@ async function finishedRun(browser, url) {
   await layersAreSeen(page);
   await scrubbing(page);
   await openingAKeyframe(page);
+  await coverageIsShown(page);
   await shoot(page, 'view-light.png');
   await restOfThePage(page, url);
   await page.close();

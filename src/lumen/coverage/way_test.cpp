@@ -85,6 +85,14 @@ TEST(WayLocator, KnowsTheWayAndThePlaceOnIt) {
   EXPECT_NEAR(on_second->place.s, 6, 1e-3);
 }
 
+TEST(WayLocator, TheWayThatWouldHitItIfItWentOnIsNotNearest) {
+  const ArcCurve aims({{0, 0, 5}, {4, 0, 5}, {8, 0, 5}}, 0.2F);
+  const ArcCurve passes({{12, 0, 0}, {12, 0, 5}, {12, 0, 10}}, 0.2F);
+  const auto place = WayLocator({aims, passes}, 5).Locate({11, 0, 5});
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->way, 1);
+}
+
 TEST(WayLocator, BeyondTheEndsNothingIsOfAWay) {
   const WayLocator locator({AxisOf(0, 10)}, 3);
   EXPECT_TRUE(locator.Locate({1, 0, 0.1F}));
