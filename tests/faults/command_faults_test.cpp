@@ -81,6 +81,13 @@ class SimulateFaults : public CommandFaults {};
 class ConvertFaults : public CommandFaults {};
 class FuseFaults : public CommandFaults {};
 class EvalFaults : public CommandFaults {};
+class CoverageFaults : public CommandFaults {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    WriteSmallRun(Path("in"), {.frames = 48});  // a way, not a step
+  }
+};
 class RegisterFaults : public CommandFaults {};
 class PredictFaults : public CommandFaults {};
 class ReportFaults : public CommandFaults {};
@@ -110,6 +117,10 @@ TEST_F(EvalFaults, EndAsTheyShould) {
   TryAll(Command("eval", {"lumen", "-q", "eval", Path("in/run"), "--truth", Path("in/sequence"), "--json",
                           Path("out/grades.json"), "--pictures", Path("out/pictures"), "--report",
                           Path("out/report.html")}));
+}
+
+TEST_F(CoverageFaults, EndAsTheyShould) {
+  TryAll(Command("coverage", {"lumen", "-q", "coverage", Path("in/run"), "--out", Path("out/coverage")}));
 }
 
 TEST_F(RegisterFaults, EndAsTheyShould) {

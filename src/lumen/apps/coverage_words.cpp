@@ -241,7 +241,7 @@ std::string DrawCoverage(const WallCoverage& coverage) {
 }
 
 void SaveCoverage(const fs::path& folder, const WallCoverage& coverage) {
-  fs::create_directories(folder);
+  MakeDirectories(folder);
   WriteFileAtomically(folder / coverage_file::kSpots, SpotsToCsv(coverage));
   WriteFileAtomically(folder / coverage_file::kMap, DrawCoverage(coverage));
   SaveMesh(folder / coverage_file::kMesh, ColorByCoverage(coverage), "Lumen: what was seen of the wall");
