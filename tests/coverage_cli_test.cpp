@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
 #include "lumen/base/json.h"
 #include "lumen/base/text.h"
@@ -110,6 +111,46 @@ TEST_F(CoverageCli, SaysAndWritesWhatWasSeen) {
   const TriangleMesh colored = LoadMesh(out / "coverage.ply");
   EXPECT_EQ(wall.seen.size(), colored.triangles.size());
   EXPECT_EQ(colored.colors.size(), colored.vertices.size());
+}
+
+// Where the map lies in the CT, as `lumen register` writes it.
+void WriteRegistration(const fs::path& folder) {
+  const Eigen::Matrix4d model_from_run = MapFromWorld().Inverse().Matrix();
+  Json json = Json::MakeObject();
+  json["residual_mean_mm"] = 0.0;
+  json["transform"] = Json::MakeArray();
+  for (int row = 0; row < 4; ++row) {
+    Json numbers = Json::MakeArray();
+    for (int column = 0; column < 4; ++column) numbers.Append(model_from_run(row, column));
+    json["transform"].Append(numbers);
+  }
+  fs::create_directory(folder);
+  std::ofstream(folder / "registration.json") << json.Dump();
+}
+
+// The CT's wall is the very one of which the simulator knows what was seen.
+TEST_F(CoverageCli, OfACtsWallEveryFaceIsCalledAsItIs) {
+  WriteRegistration(Path("registration"));
+  const CommandResult result =
+      RunCommand(StrCat("lumen -q coverage ", Path("run"), " --model ", Path("seq/model.ply"),
+                        " --registration ", Path("registration"), " --out ", Path("of_ct")));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Json::Load(Path("of_ct/coverage.json")).At("mm_per_unit").AsDouble(), 1);
+  const CoverageMesh truth = LoadCoverageMesh(Path("seq/coverage_mesh.obj"));
+  const CoverageMesh said = LoadCoverageMesh(Path("of_ct/coverage_mesh.obj"));
+  std::map<std::array<int32_t, 3>, bool> seen;
+  for (size_t i = 0; i < truth.seen.size(); ++i) seen[truth.mesh.triangles[i]] = truth.seen[i] != 0;
+  size_t truly = 0, agreed = 0;
+  for (size_t i = 0; i < said.seen.size(); ++i) {
+    const bool is_seen = seen.at(said.mesh.triangles[i]);
+    truly += is_seen ? 1 : 0;
+    agreed += is_seen == (said.seen[i] != 0) ? 1 : 0;
+  }
+  const auto all = static_cast<double>(said.seen.size());
+  ASSERT_GT(all, 1000);
+  EXPECT_GT(static_cast<double>(agreed), 0.9 * all);
+  EXPECT_NEAR(Json::Load(Path("of_ct/coverage.json")).At("seen").AsDouble(), static_cast<double>(truly) / all,
+              0.08);
 }
 
 TEST_F(CoverageCli, WithoutMillimetresItSpeaksOfWidthsAndWritesIntoTheRun) {

@@ -123,7 +123,9 @@ PieceState StateOf(const Judged& judged, size_t piece, double width, const Cover
   const DepthSighting& sighting = judged.sightings[piece];
   const WallSighting& by_rays = judged.back.sightings[piece];
   if (ChanceSeen(sighting, by_rays) < 0.5) return PieceState::kNotSeen;
-  if (sighting.nearest > options.afar_widths * width) return PieceState::kAfar;
+  // Where rays alone tip the balance no map says from how far.
+  if (std::isfinite(sighting.nearest) && sighting.nearest > options.afar_widths * width)
+    return PieceState::kAfar;
   return judged.back.between * by_rays.frames < options.glance_seconds ? PieceState::kGlance
                                                                        : PieceState::kSeen;
 }
@@ -231,7 +233,6 @@ WallCoverage Judge(TriangleMesh wall, std::vector<WallPiece> pieces, const std::
                                                 {.slack = kOpenSlack * width}, threads);
   DepthSightingOptions sight;
   sight.slack += slack;
-  sight.through += slack;
   judged.sightings = FindDepthSightings(judged.pieces, input.views, sight, threads);
   judged.back = LookBackAt(judged.pieces, tree, input, kTimeSlack * width, threads);
   for (size_t i = 0; i < judged.pieces.size(); ++i) {
