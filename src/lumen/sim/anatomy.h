@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lumen/scene/mesh.h"
 #include "lumen/geometry/curve.h"
+#include "lumen/scene/mesh.h"
 #include "lumen/sim/distance_field.h"
 
 namespace lumen {

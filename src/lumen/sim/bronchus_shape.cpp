@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "lumen/sim/anatomy_shape.h"
 #include "lumen/geometry/grid.h"
+#include "lumen/sim/anatomy_shape.h"
 #include "lumen/sim/noise.h"
 
 namespace lumen {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lumen/sim/anatomy_shape.h"
 #include "lumen/geometry/curve.h"
+#include "lumen/sim/anatomy_shape.h"
 #include "lumen/sim/noise.h"
 
 namespace lumen {
