@@ -136,7 +136,8 @@ TEST(View, WhatWasSeenComesOnceItIsMeasured) {
   TriangleMesh wall;
   wall.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
   wall.triangles = {{0, 1, 2}};
-  RunView view(run, [&](const RunFolder& asked) {
+  RunView view(run, [&](const RunFolder& asked, const std::atomic<bool>& stop) {
+    EXPECT_FALSE(stop);
     EXPECT_EQ(asked.path, run);
     Json facts = Json::MakeObject();
     facts["words"] = Json::MakeArray();

@@ -4,6 +4,8 @@
 
 #include <condition_variable>
 
+#include "lumen/apps/run_coverage.h"
+#include "lumen/base/file.h"
 #include "tests/small_run.h"
 
 namespace lumen {
@@ -86,6 +88,15 @@ TEST(LiveCoverage, OfACameraThatStandsStillNothingIsTold) {
       run.view, [&](const ViewCoverage& coverage) { ear.Hear(coverage); }, 0.02);
   for (const Moment& moment : run.moments) live.Add(moment.frame, moment.map);
   EXPECT_FALSE(ear.WaitFor(1, 1));
+}
+
+TEST(RunCoverage, EndsSoonOnceItIsToldTo) {
+  const TemporaryFolder folder;
+  const RunFolder run = ReadRunFolder(WriteSmallRun(folder.Path(), {.frames = 48}));
+  std::atomic<bool> stop = false;
+  EXPECT_FALSE(MeasureRunCoverage(run, {}, 1, &stop).ways.empty());
+  stop = true;
+  EXPECT_THROW(MeasureRunCoverage(run, {}, 1, &stop), CoverageStopped);
 }
 
 TEST(LiveCoverage, CanEndBeforeItBegan) {

@@ -54,10 +54,16 @@ CoverageInput Carried(const CoverageInput& input, const Sim3& world_from_run) {
 
 }  // namespace
 
-WallCoverage MeasureRunCoverage(const RunFolder& run, const CoverageOptions& options, int threads) {
+WallCoverage MeasureRunCoverage(const RunFolder& run, const CoverageOptions& options, int threads,
+                                const std::atomic<bool>* stop) {
   const fs::path surface = run.path / run_file::kSurface;
   if (!fs::is_regular_file(surface)) throw InputError(run.path, "has no surface.ply; `lumen fuse` makes one");
-  return MeasureCoverage(LoadMesh(surface), InputOf(run), options, threads);
+  CoverageInput input = InputOf(run);
+  input.views.load = [load = input.views.load, stop](int i) {
+    if (stop != nullptr && *stop) throw CoverageStopped();
+    return load(i);
+  };
+  return MeasureCoverage(LoadMesh(surface), input, options, threads);
 }
 
 WallCoverage MeasureCtCoverage(const RunFolder& run, const RegisteredWall& registered,

@@ -1,6 +1,7 @@
 // How complete a run was, measured from its folder.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <optional>
 
@@ -12,7 +13,10 @@ namespace lumen {
 
 // Of the run's own surface; `ways` are empty where there is none, or the path hardly moves. The camera of a
 // run without depth is not known: throws InputError.
-WallCoverage MeasureRunCoverage(const RunFolder& run, const CoverageOptions& options, int threads);
+// Throws CoverageStopped soon after `stop` is set: a long run's depth maps take a while to read.
+WallCoverage MeasureRunCoverage(const RunFolder& run, const CoverageOptions& options, int threads,
+                                const std::atomic<bool>* stop = nullptr);
+struct CoverageStopped {};
 
 // Of a wall known as a whole, a CT's, that the run was registered to; in the wall's unit, which is
 // millimetres.

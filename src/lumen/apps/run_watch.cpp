@@ -44,13 +44,15 @@ ViewStatus ToViewStatus(TrackStatus status) {
 }
 
 // None where the run has no surface, or its camera hardly moved.
-std::optional<ViewCoverage> CoverageOf(const RunFolder& run) {
+std::optional<ViewCoverage> CoverageOf(const RunFolder& run, const std::atomic<bool>& stop) {
   if (!std::filesystem::is_regular_file(run.path / run_file::kSurface)) return std::nullopt;
   try {
     const WallCoverage coverage =
-        MeasureRunCoverage(run, {.mm_per_unit = ToldMillimetres(run)}, AvailableCores());
+        MeasureRunCoverage(run, {.mm_per_unit = ToldMillimetres(run)}, AvailableCores(), &stop);
     if (coverage.ways.empty()) return std::nullopt;
     return ShowCoverage(coverage, LoadMesh(run.path / run_file::kSurface), AvailableCores());
+  } catch (const CoverageStopped&) {
+    return std::nullopt;
   } catch (const InputError& error) {
     LogWarning(error.what());
   }

@@ -85,7 +85,7 @@ RunView::RunView(const fs::path& folder, CoverageMaker coverage)
   if (has_pictures_) decoder_ = std::thread([this] { DecodePictures(); });
   if (!coverage) return;
   measurer_ = std::thread([this, coverage = std::move(coverage)] {
-    if (const auto seen = coverage(run_)) coverage_.Put(*seen, store_);
+    if (const auto seen = coverage(run_, stop_)) coverage_.Put(*seen, store_);
   });
 }
 

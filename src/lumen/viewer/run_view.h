@@ -16,8 +16,9 @@
 
 namespace lumen {
 
-// Measures what a run has seen; none where that cannot be told.
-using CoverageMaker = std::function<std::optional<ViewCoverage>(const RunFolder&)>;
+// Measures what a run has seen; none where that cannot be told, or once `stop` is set.
+using CoverageMaker =
+    std::function<std::optional<ViewCoverage>(const RunFolder&, const std::atomic<bool>& stop)>;
 
 class RunView {
  public:
