@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lumen/apps/coverage_words.h"
 #include "lumen/apps/run_coverage.h"
 #include "lumen/base/parallel.h"
 #include "lumen/io/coverage_mesh.h"
@@ -48,13 +49,10 @@ KnownWall PlaceTruth(const CoverageMesh& truth, const Sim3& run_from_truth, cons
 
 // What was said, without what is of no way.
 KnownWall SaidWall(const WallCoverage& coverage) {
+  CoverageMesh mesh = AsCoverageMesh(coverage);
   KnownWall said;
-  said.mesh.vertices = coverage.wall.vertices;
-  for (size_t i = 0; i < coverage.states.size(); ++i) {
-    if (coverage.states[i] == PieceState::kOutside) continue;
-    said.mesh.triangles.push_back(coverage.wall.triangles[i]);
-    said.seen.push_back(coverage.states[i] != PieceState::kNotSeen);
-  }
+  said.mesh = std::move(mesh.mesh);
+  said.seen = std::move(mesh.seen);
   said.pieces = PiecesOf(said.mesh);
   return said;
 }

@@ -240,11 +240,7 @@ std::string DrawCoverage(const WallCoverage& coverage) {
   return svg.Finish();
 }
 
-void SaveCoverage(const fs::path& folder, const WallCoverage& coverage) {
-  MakeDirectories(folder);
-  WriteFileAtomically(folder / coverage_file::kSpots, SpotsToCsv(coverage));
-  WriteFileAtomically(folder / coverage_file::kMap, DrawCoverage(coverage));
-  SaveMesh(folder / coverage_file::kMesh, ColorByCoverage(coverage), "Lumen: what was seen of the wall");
+CoverageMesh AsCoverageMesh(const WallCoverage& coverage) {
   CoverageMesh mesh;
   mesh.mesh.vertices = coverage.wall.vertices;
   for (size_t i = 0; i < coverage.wall.triangles.size(); ++i) {
@@ -252,7 +248,15 @@ void SaveCoverage(const fs::path& folder, const WallCoverage& coverage) {
     mesh.mesh.triangles.push_back(coverage.wall.triangles[i]);
     mesh.seen.push_back(coverage.states[i] != PieceState::kNotSeen);
   }
-  SaveCoverageMesh(folder / kCoverageMeshFile, mesh);
+  return mesh;
+}
+
+void SaveCoverage(const fs::path& folder, const WallCoverage& coverage) {
+  MakeDirectories(folder);
+  WriteFileAtomically(folder / coverage_file::kSpots, SpotsToCsv(coverage));
+  WriteFileAtomically(folder / coverage_file::kMap, DrawCoverage(coverage));
+  SaveMesh(folder / coverage_file::kMesh, ColorByCoverage(coverage), "Lumen: what was seen of the wall");
+  SaveCoverageMesh(folder / kCoverageMeshFile, AsCoverageMesh(coverage));
   WriteFileAtomically(folder / coverage_file::kJson, CoverageToJson(coverage).Dump(2) + "\n");
 }
 

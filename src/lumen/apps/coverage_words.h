@@ -5,6 +5,7 @@
 
 #include "lumen/base/json.h"
 #include "lumen/coverage/coverage.h"
+#include "lumen/io/coverage_mesh.h"
 #include "lumen/viewer/coverage_layer.h"
 
 namespace lumen {
@@ -30,6 +31,8 @@ inline constexpr const char* kMap = "coverage_map.svg";
 inline constexpr const char* kMesh =
     "coverage.ply";  // coloured; coverage_mesh.obj is the same as C3VD has it
 }  // namespace coverage_file
+// What is of some way, with whether it was seen.
+CoverageMesh AsCoverageMesh(const WallCoverage& coverage);
 // The files above and coverage_mesh.obj.
 void SaveCoverage(const std::filesystem::path& folder, const WallCoverage& coverage);
 

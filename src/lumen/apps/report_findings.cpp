@@ -134,17 +134,15 @@ WallCoverage FindRunCoverage(const RunFolder& run, double mm_per_unit) {
 
 void AddVerdict(const RunFolder& run, HtmlPage& page) {
   const std::vector<std::string> words = DescribeTrust(run);
-  if (words.empty()) {
-    page.Html(kStyle);
-    return;
-  }
+  page.Html(kStyle);
+  if (words.empty()) return;
   const bool good = MeasureTrust(run).IsGood();
   std::string html = StrCat("<div class=\"verdict", good ? "" : " care", "\"><p><b>",
                             good ? "By its own account this run can be relied on."
                                  : "Take care: parts of this run are not to be relied on.",
                             "</b></p>");
   for (const std::string& sentence : words) html += StrCat("<p>", EscapeXml(sentence), "</p>");
-  page.Html(kStyle + html + "</div>\n");
+  page.Html(html + "</div>\n");
 }
 
 void AddAnswers(const RunFolder& run, const WallCoverage& coverage, HtmlPage& page) {

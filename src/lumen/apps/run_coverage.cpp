@@ -37,15 +37,12 @@ CoverageInput InputOf(const RunFolder& run) {
 // The same as seen from another world.
 CoverageInput Carried(const CoverageInput& input, const Sim3& world_from_run) {
   CoverageInput carried = input;
-  const auto carry = [world_from_run](const Rigid3& pose) {
-    return Rigid3(Eigen::Matrix3d(world_from_run.Rotation() * pose.Rotation()),
-                  world_from_run * pose.Translation());
-  };
-  for (CoverageFrame& frame : carried.frames) frame.world_from_camera = carry(frame.world_from_camera);
-  carried.views.load = [inner = input.views.load, carry,
-                        scale = static_cast<float>(world_from_run.Scale())](int i) {
+  for (CoverageFrame& frame : carried.frames)
+    frame.world_from_camera = world_from_run.TransformPose(frame.world_from_camera);
+  carried.views.load = [inner = input.views.load, world_from_run](int i) {
+    const auto scale = static_cast<float>(world_from_run.Scale());
     DepthView view = inner(i);
-    view.world_from_camera = carry(view.world_from_camera);
+    view.world_from_camera = world_from_run.TransformPose(view.world_from_camera);
     for (size_t k = 0; k < view.depth.Size(); ++k) view.depth.Data()[k] *= scale;
     return view;
   };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "lumen/coverage/spots.h"
 #include "lumen/coverage/unrolled_wall.h"
@@ -215,8 +214,8 @@ void AddSpots(const Judged& judged, const CoverageInput& input, const TriangleTr
                    [](const MissedSpot& a, const MissedSpot& b) { return a.area > b.area; });
 }
 
-WallCoverage Judge(TriangleMesh wall, std::vector<WallPiece> pieces, const std::vector<ArcCurve>& ways,
-                   const CoverageInput& input, const CoverageOptions& options, double slack, int threads) {
+WallCoverage Judge(TriangleMesh wall, const std::vector<ArcCurve>& ways, const CoverageInput& input,
+                   const CoverageOptions& options, double slack, int threads) {
   constexpr double kOpenSlack = 0.01, kTimeSlack = 0.1;  // widths
   WallCoverage coverage;
   coverage.ways = ways;
@@ -226,7 +225,7 @@ WallCoverage Judge(TriangleMesh wall, std::vector<WallPiece> pieces, const std::
   for (const ArcCurve& way : ways) coverage.widths.push_back(MeasureWidth(way, tree));
   const double width = coverage.widths.front();
   const WayLocator locator(ways, static_cast<float>(2 * width));
-  Judged judged{std::move(pieces), {}, {}, {}};
+  Judged judged{SmoothPieces(coverage.wall), {}, {}, {}};
   for (const WallPiece& piece : judged.pieces)
     judged.places.push_back(locator.Locate(piece.middle.cast<float>()));
   const std::vector<char> open = FindOpenPieces(judged.pieces, tree, LookoutsOf(ways, coverage.widths),
@@ -286,16 +285,14 @@ WallCoverage MeasureCoverage(const TriangleMesh& surface, const CoverageInput& i
   if (ways.empty()) return {};
   std::vector<UnrolledWall> walls;
   for (const ArcCurve& way : ways) walls.push_back(CloseWall(way, tree, input.views, threads));
-  TriangleMesh wall = MeshWalls(walls);
-  std::vector<WallPiece> pieces = SmoothPieces(wall);
-  return Judge(std::move(wall), std::move(pieces), ways, input, options, 0, threads);
+  return Judge(MeshWalls(walls), ways, input, options, 0, threads);
 }
 
 WallCoverage MeasureCoverageOf(const TriangleMesh& wall, const std::vector<ArcCurve>& ways,
                                const CoverageInput& input, const CoverageOptions& options, double slack,
                                int threads) {
   if (!HasArea(wall) || ways.empty()) return {};
-  return Judge(wall, SmoothPieces(wall), ways, input, options, slack, threads);
+  return Judge(wall, ways, input, options, slack, threads);
 }
 
 }  // namespace lumen

@@ -34,18 +34,23 @@ bool IsBlade(const TriangleMesh& mesh, const std::array<int32_t, 3>& triangle, d
   return false;
 }
 
+// A triangle has one colour: corners are not shared.
+void AddPiece(const TriangleMesh& wall, size_t piece, const StateColor& color, TriangleMesh& mesh) {
+  const auto first = static_cast<int32_t>(mesh.vertices.size());
+  for (const int32_t corner : wall.triangles[piece]) {
+    mesh.vertices.push_back(wall.vertices[static_cast<size_t>(corner)]);
+    mesh.colors.push_back(color);
+  }
+  mesh.triangles.push_back({first, first + 1, first + 2});
+}
+
 void AddUnseen(const WallCoverage& coverage, TriangleMesh& mesh) {
   for (size_t t = 0; t < coverage.states.size(); ++t) {
     const auto& triangle = coverage.wall.triangles[t];
     if (coverage.states[t] != PieceState::kNotSeen ||
         IsBlade(coverage.wall, triangle, coverage.widths.front()))
       continue;
-    const auto first = static_cast<int32_t>(mesh.vertices.size());
-    for (const int32_t corner : triangle) {
-      mesh.vertices.push_back(coverage.wall.vertices[static_cast<size_t>(corner)]);
-      mesh.colors.push_back(ColorOf(PieceState::kNotSeen));
-    }
-    mesh.triangles.push_back({first, first + 1, first + 2});
+    AddPiece(coverage.wall, t, ColorOf(PieceState::kNotSeen), mesh);
   }
 }
 
@@ -91,17 +96,10 @@ RgbImage DrawFlatMap(const WallCoverage& coverage, int way) {
 }
 
 TriangleMesh ColorByCoverage(const WallCoverage& coverage) {
-  // A triangle has one colour: corners are not shared.
   TriangleMesh mesh;
-  for (size_t t = 0; t < coverage.wall.triangles.size(); ++t) {
-    if (coverage.states[t] == PieceState::kOutside) continue;
-    const auto first = static_cast<int32_t>(mesh.vertices.size());
-    for (const int32_t corner : coverage.wall.triangles[t]) {
-      mesh.vertices.push_back(coverage.wall.vertices[static_cast<size_t>(corner)]);
-      mesh.colors.push_back(ColorOf(coverage.states[t]));
-    }
-    mesh.triangles.push_back({first, first + 1, first + 2});
-  }
+  for (size_t t = 0; t < coverage.wall.triangles.size(); ++t)
+    if (coverage.states[t] != PieceState::kOutside)
+      AddPiece(coverage.wall, t, ColorOf(coverage.states[t]), mesh);
   return mesh;
 }
 

@@ -86,7 +86,7 @@ double DepthTowards(const DepthView& view, const Vector3d& x_in_camera, int bord
 }
 
 void Ask(const DepthView& view, const Glance& glance, int index, const WallPiece& piece,
-         const DepthSightingOptions& options, DepthSighting& sighting) {
+         const DepthSightingOptions& options, double least_cosine, DepthSighting& sighting) {
   const Vector3d x_in_camera = glance.camera_from_world * piece.middle;
   const double depth = DepthTowards(view, x_in_camera, options.border_pixels);
   if (!(depth > 0)) return;
@@ -97,7 +97,7 @@ void Ask(const DepthView& view, const Glance& glance, int index, const WallPiece
   if (beyond < -options.through) ++sighting.through;
   if (std::abs(beyond) >= options.slack) return;
   sighting.straightest = std::max(sighting.straightest, cosine);
-  if (!(cosine > CosineOf(options.flattest_degrees))) return;
+  if (!(cosine > least_cosine)) return;
   ++sighting.views;
   if (distance >= sighting.nearest) return;
   sighting.nearest = distance;
@@ -168,6 +168,7 @@ std::vector<char> FindOpenPieces(const std::vector<WallPiece>& pieces, const Tri
 
 std::vector<DepthSighting> FindDepthSightings(const std::vector<WallPiece>& pieces, const ViewList& views,
                                               const DepthSightingOptions& options, int threads) {
+  const double least_cosine = CosineOf(options.flattest_degrees);
   std::vector<DepthSighting> sightings(pieces.size());
   for (int i = 0; i < views.count; ++i) {
     const DepthView view = views.load(i);
@@ -175,7 +176,7 @@ std::vector<DepthSighting> FindDepthSightings(const std::vector<WallPiece>& piec
     ParallelChunks(static_cast<int64_t>(pieces.size()), kPiecesAtOnce, threads,
                    [&](int64_t begin, int64_t end) {
                      for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k)
-                       Ask(view, glance, i, pieces[k], options, sightings[k]);
+                       Ask(view, glance, i, pieces[k], options, least_cosine, sightings[k]);
                    });
   }
   return sightings;

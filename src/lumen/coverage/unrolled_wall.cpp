@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lumen/base/parallel.h"
+#include "lumen/surface/weighted_middle.h"
 
 namespace lumen {
 
@@ -40,10 +41,7 @@ float MedianRadius(const UnrolledWall& wall) {
   std::vector<float> known;
   for (size_t i = 0; i < wall.radius.Size(); ++i)
     if (wall.found.Data()[i] != 0) known.push_back(wall.radius.Data()[i]);
-  if (known.empty()) return 0;
-  const auto middle = known.begin() + static_cast<int64_t>(known.size() / 2);
-  std::nth_element(known.begin(), middle, known.end());
-  return *middle;
+  return known.empty() ? 0 : MedianOf(known);
 }
 
 // More views must show it than see through it.

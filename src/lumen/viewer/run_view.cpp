@@ -100,8 +100,8 @@ void RunView::PutScene() {
   size_t k = 0;
   for (const RunFrameEvent& event : run_.events) {
     ViewFrame frame{event.frame, event.time, ToViewStatus(event.LastStatus()), event.keyframe};
-    while (k < run_.frames.size() && run_.frames[k].time < event.time - 1e-4) ++k;
-    if (k < run_.frames.size() && run_.frames[k].time <= event.time + 1e-4)
+    while (k < run_.frames.size() && run_.frames[k].time < event.time - kRoundedTime) ++k;
+    if (k < run_.frames.size() && run_.frames[k].time <= event.time + kRoundedTime)
       frame.pose = run_.frames[k].world_from_camera;
     frames.push_back(frame);
   }

@@ -110,8 +110,8 @@ std::optional<Sim3> AlignTruth(const Trajectory& truth, const Trajectory& path) 
   std::vector<Eigen::Vector3d> from, to;
   size_t k = 0;
   for (const TimedPose& pose : path) {
-    while (k < truth.size() && truth[k].time < pose.time - 1e-4) ++k;
-    if (k == truth.size() || truth[k].time > pose.time + 1e-4) continue;
+    while (k < truth.size() && truth[k].time < pose.time - kRoundedTime) ++k;
+    if (k == truth.size() || truth[k].time > pose.time + kRoundedTime) continue;
     from.push_back(truth[k].world_from_camera.Translation());
     to.push_back(pose.world_from_camera.Translation());
   }
