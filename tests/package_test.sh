@@ -19,7 +19,8 @@ echo "-- packages"
   { cat "$scratch/cpack.log"; fail "cpack"; }
 package=$(ls "$scratch"/packages/lumen_*.deb)
 dpkg-deb -f "$package" Package Version Architecture Installed-Size Depends
-dpkg-deb -f "$package" Depends | grep -q libc6 || fail "no dependencies declared"
+dpkg-deb -f "$package" Depends >"$scratch/depends"
+grep -q libc6 "$scratch/depends" || fail "no dependencies declared"
 dpkg-deb -c "$package" | awk '{print $6}' >"$scratch/files"
 for file in bin/lumen share/lumen/models/lumen-base.safetensors share/lumen/models/lumen-base.vocabulary.safetensors \
             share/man/man1/lumen.1.gz share/bash-completion/completions/lumen include/lumen/slam/slam.h \
@@ -47,7 +48,9 @@ lumen -q simulate video --anatomy nasal --seed 5 --frames 12 --size 160x128 --no
 lumen -q run video --out run --device cpu
 [ -s run/surface.ply ] || fail "no surface"
 MANWIDTH=80 man -l "$root/usr/share/man/man1/lumen.1.gz" 2>/dev/null | head -n 12 || true
-zcat "$root/usr/share/man/man1/lumen.1.gz" | grep -q 'SH "\?NAME' || fail "no manual page"
+# Into a file first: `grep -q` leaves at its first hit, and what still writes to it would count as failed.
+zcat "$root/usr/share/man/man1/lumen.1.gz" >manual
+grep -q 'SH "\?NAME' manual || fail "no manual page"
 bash --norc -c "source '$root/usr/share/bash-completion/completions/lumen' && complete -p lumen" || fail "bash completion"
 
 echo "-- built upon"
