@@ -24,6 +24,7 @@ void AddFuseCommand(Command& app);
 void AddInfoCommand(Command& app);
 void AddManualCommand(Command& app);
 void AddPredictCommand(Command& app);
+void AddModelCommand(Command& app);
 void AddRegisterCommand(Command& app);
 void AddReportCommand(Command& app);
 void AddExportCommand(Command& app);

@@ -2,7 +2,7 @@
 
 #include "lumen/apps/app.h"
 #include "lumen/apps/coverage_words.h"
-#include "lumen/apps/registering.h"
+#include "lumen/apps/ct_model.h"
 #include "lumen/apps/run_coverage.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -26,7 +26,9 @@ WallCoverage MeasureChosen(const CoverageChoice& choice, const CoverageOptions& 
   if (choice.model.path.empty() != choice.registration.empty())
     throw InputError("a CT's wall needs both --model and --registration");
   if (choice.model.path.empty()) return MeasureRunCoverage(run, options, AvailableCores());
-  const RegisteredWall wall = LoadRegisteredWall(choice.registration, LoadModelSurface(choice.model));
+  ModelChoice model = choice.model;
+  if (model.cavity < 0) model.cavity = RegisteredCavity(choice.registration);
+  const RegisteredWall wall = LoadRegisteredWall(choice.registration, LoadRegistrationModel(model).wall);
   return MeasureCtCoverage(run, wall, options, AvailableCores());
 }
 
@@ -70,8 +72,7 @@ void AddCoverageCommand(Command& app) {
   command.Add("--model", choice->model.path,
               "the CT (or a mesh of it) the run was registered to: its wall instead");
   command.Add("--registration", choice->registration, "folder that `lumen register` wrote");
-  command.Add("--threshold", choice->model.threshold, "of a CT: Hounsfield units between air and tissue")
-      .ShowDefault();
+  AddModelChoice(command, choice->model);
   command.Add("--spots", choice->most_spots, "that are listed at most").Within(0, 1000).ShowDefault();
   AddConfigOptions(command, choice->config);
   command.Do([choice] { RunCoverage(*choice); });

@@ -119,7 +119,7 @@ CtEntry RegisterRunToTruth(const fs::path& run, const fs::path& sequence, const 
   entry.sequence = sequence.filename().string();
   const Truth truth = LoadTruth(sequence);
   const RegistrationInput input = LoadRegistrationInput(run, options.fusion);
-  const TriangleMesh model = LoadModelSurface({sequence / "model.ply", {}, {}});
+  const TriangleMesh model = LoadRegistrationModel({.path = sequence / "model.ply"}).wall;
   const std::vector<CameraPair> pairs = PairCameras(input.frames, truth);
   const auto alignment = AlignCameras(pairs);
   if (!alignment) throw InputError(run, "has too few placed frames to compare with the truth");

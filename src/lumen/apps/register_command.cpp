@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "lumen/apps/app.h"
+#include "lumen/apps/ct_model.h"
 #include "lumen/apps/registering.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -60,13 +61,15 @@ void Register(const RegisterOptions& options) {
   const AppConfig config = ResolveConfig(options.config);
   const std::optional<Sim3> guess = LoadGuess(options);
   const RegistrationInput input = LoadRegistrationInput(options.input, config.fusion);
-  const TriangleMesh model = LoadModelSurface(options.model);
-  LogInfo("registering ", input.surface.triangles.size(), " triangles to ", model.triangles.size());
-  const SurfaceRegistration registration =
-      RegisterSurface(input.surface, model, guess, config.registration, AvailableCores());
+  const RegistrationModel model = LoadRegistrationModel(options.model);
+  LogInfo("registering ", input.surface.triangles.size(), " triangles to ", model.wall.triangles.size(),
+          model.cavities.empty() ? "" : StrCat(" of ", model.cavities.size(), " air spaces"));
+  const SurfaceRegistration registration = RegisterSurface(
+      input.surface, model.wall, guess, config.registration, AvailableCores(), PathOf(input.frames));
+  const RegistrationPlace place = FindPlace(input, model, registration);
   if (!options.json.empty())
-    WriteFileAtomically(options.json, RegistrationToJson(registration).Dump(2) + "\n");
-  if (!options.out.empty()) SaveRegistration(options.out, input, model, registration);
+    WriteFileAtomically(options.json, RegistrationToJson(registration, place).Dump(2) + "\n");
+  if (!options.out.empty()) SaveRegistration(options.out, input, model, registration, place);
   if (registration.status != SurfaceRegistrationStatus::kRegistered) {
     std::string why;
     for (const std::string& doubt : registration.doubts) why += (why.empty() ? "" : "; ") + doubt;
@@ -75,6 +78,7 @@ void Register(const RegisterOptions& options) {
     throw ExitRequest{kNotRegistered};
   }
   Print(registration);
+  if (place.cavity > 0) std::cout << "in              cavity " << place.cavity << ": " << place.words << '\n';
   for (const std::string& doubt : registration.doubts) LogWarning(doubt);
 }
 
@@ -88,8 +92,7 @@ void AddRegisterCommand(Command& app) {
       .Add("--model", options->model.path,
            "the CT: a surface (PLY, STL, OBJ) or a volume (NIfTI, NRRD, MetaImage, DICOM folder)")
       .Required();
-  command.Add("--threshold", options->model.threshold, "between air and tissue, for volumes").ShowDefault();
-  command.Add("--series", options->model.volume.series, "of a DICOM folder that holds several");
+  AddModelChoice(command, options->model);
   command.Add("--initial", options->initial, "rough transform, CT from surface: a 4x4 matrix as text");
   command.Add("--pairs", options->pairs, "rough transform by points: lines x y z X Y Z, surface and CT");
   command.Add("--out", options->out, "folder for transform, surfaces and camera path in the CT");

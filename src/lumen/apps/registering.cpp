@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumen/apps/ct_model.h"
 #include "lumen/apps/fuse_run.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -14,7 +15,6 @@
 #include "lumen/image/colormap.h"
 #include "lumen/io/mesh_file.h"
 #include "lumen/io/trajectory_file.h"
-#include "lumen/surface/isosurface.h"
 #include "lumen/surface/mesh_tools.h"
 #include "lumen/surface/registration_judge.h"
 
@@ -26,27 +26,6 @@ namespace {
 
 // As 3D Slicer reads it from PLY and STL.
 constexpr const char* kSpace = "SPACE=LPS";
-
-// Endoscopy happens in organs of centimetres.
-void WarnOfUnits(const TriangleMesh& mesh, const fs::path& path) {
-  Eigen::AlignedBox3f box;
-  for (const Eigen::Vector3f& vertex : mesh.vertices) box.extend(vertex);
-  const float size = box.diagonal().norm();
-  if (size < 1)
-    LogWarning(path.string(), ": ", size, " mm across: are its units metres?");
-  else if (size < 15)
-    LogWarning(path.string(), ": ", size, " mm across: are its units inches or centimetres?");
-  else if (size > 3000)
-    LogWarning(path.string(), ": ", size, " mm across: are its units micrometres?");
-}
-
-void RequireSurface(const TriangleMesh& mesh, const fs::path& path) {
-  if (mesh.triangles.empty()) throw InputError(path, "holds no triangles");
-  constexpr size_t kLeast = 20;
-  if (mesh.triangles.size() < kLeast)
-    throw InputError(path, StrCat("holds ", mesh.triangles.size(), " triangles: too few to register"));
-  if (!HasArea(mesh)) throw InputError(path, "holds triangles without an area: points or lines only");
-}
 
 // Other programs move vertices and leave attributes as they are.
 void DropStaleViewpoints(TriangleMesh& mesh, const fs::path& path) {
@@ -134,24 +113,6 @@ RegistrationInput LoadRegistrationInput(const fs::path& path, const FusionOption
   return input;
 }
 
-TriangleMesh LoadModelSurface(const ModelChoice& choice) {
-  if (IsMeshFile(choice.path, false)) {
-    TriangleMesh mesh = LoadMesh(choice.path);
-    RequireSurface(mesh, choice.path);
-    WarnOfUnits(mesh, choice.path);
-    return mesh;
-  }
-  const Volume volume = LoadVolume(choice.path, choice.volume);
-  TriangleMesh mesh = KeepLargestPart(ExtractIsosurface(volume, choice.threshold));
-  if (mesh.triangles.empty())
-    throw InputError(choice.path,
-                     StrCat("has no air–tissue surface at ", choice.threshold, " (its values are ",
-                            volume.Least(), " to ", volume.Most(), "): give --threshold"));
-  RequireSurface(mesh, choice.path);
-  WarnOfUnits(mesh, choice.path);
-  return mesh;
-}
-
 Sim3 ToSimilarity(const Eigen::Matrix4d& matrix, const fs::path& source) {
   const Eigen::Matrix3d linear = matrix.topLeftCorner<3, 3>();
   const double determinant = linear.determinant();
@@ -189,7 +150,23 @@ Sim3 LoadPairs(const fs::path& path) {
   return *alignment;
 }
 
-Json RegistrationToJson(const SurfaceRegistration& registration) {
+std::vector<Eigen::Vector3d> PathOf(const Trajectory& frames) {
+  std::vector<Eigen::Vector3d> path;
+  for (const TimedPose& frame : frames) path.push_back(frame.world_from_camera.Translation());
+  return path;
+}
+
+RegistrationPlace FindPlace(const RegistrationInput& input, const RegistrationModel& model,
+                            const SurfaceRegistration& registration) {
+  RegistrationPlace place;
+  if (registration.status != SurfaceRegistrationStatus::kRegistered) return place;
+  place.cavity = model.CavityAt(PlaceSurface(input.surface, registration.placement).vertices);
+  for (const ModelCavity& cavity : model.cavities)
+    if (cavity.number == place.cavity) place.words = cavity.words;
+  return place;
+}
+
+Json RegistrationToJson(const SurfaceRegistration& registration, const RegistrationPlace& place) {
   const bool registered = registration.status == SurfaceRegistrationStatus::kRegistered;
   Json json = Json::MakeObject();
   json["status"] = StatusName(registration.status);
@@ -198,6 +175,10 @@ Json RegistrationToJson(const SurfaceRegistration& registration) {
   json["doubts"] = Json::MakeArray();
   for (const std::string& doubt : registration.doubts) json["doubts"].Append(doubt);
   if (!registered) return json;
+  if (place.cavity > 0) {
+    json["cavity"] = place.cavity;
+    json["cavity_name"] = place.words;
+  }
   json["transform"] = MatrixToJson(registration.model_from_surface.Matrix());
   json["scale"] = registration.model_from_surface.Scale();
   json["residual_mean_mm"] = registration.residual_mean;
@@ -230,16 +211,16 @@ TriangleMesh ColorByResidual(TriangleMesh surface, const std::vector<double>& re
   return surface;
 }
 
-void SaveRegistration(const fs::path& folder, const RegistrationInput& input, const TriangleMesh& model,
-                      const SurfaceRegistration& registration) {
+void SaveRegistration(const fs::path& folder, const RegistrationInput& input, const RegistrationModel& model,
+                      const SurfaceRegistration& registration, const RegistrationPlace& place) {
   MakeDirectories(folder);
-  WriteFileAtomically(folder / "registration.json", RegistrationToJson(registration).Dump(2) + "\n");
+  WriteFileAtomically(folder / "registration.json", RegistrationToJson(registration, place).Dump(2) + "\n");
   if (registration.status != SurfaceRegistrationStatus::kRegistered) return;
   const Sim3& model_from_surface = registration.model_from_surface;
   WriteFileAtomically(folder / "transform.txt", MatrixText(model_from_surface.Matrix()));
   const TriangleMesh registered = PlaceSurface(input.surface, registration.placement);
   SaveMesh(folder / "registered.ply", registered, kSpace);
-  const auto residuals = ComputeResiduals(registered, TriangleTree(model), AvailableCores());
+  const auto residuals = ComputeResiduals(registered, TriangleTree(model.wall), AvailableCores());
   constexpr double kMostResidual = 2;  // mm
   SaveMesh(folder / "residual.ply", ColorByResidual(registered, residuals, kMostResidual), kSpace);
   if (input.frames.empty()) return;

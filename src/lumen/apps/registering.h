@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "lumen/apps/ct_model.h"
 #include "lumen/base/json.h"
-#include "lumen/io/volume_file.h"
 #include "lumen/scene/trajectory.h"
 #include "lumen/surface/fusion.h"
 #include "lumen/surface/surface_registration.h"
@@ -19,14 +19,6 @@ struct RegistrationInput {
 // A mesh file, or a run's folder; a run without surface.ply is fused first.
 RegistrationInput LoadRegistrationInput(const std::filesystem::path& path, const FusionOptions& fusion);
 
-struct ModelChoice {
-  std::filesystem::path path;
-  double threshold = -400;  // Hounsfield units: air below, tissue above
-  VolumeOptions volume;
-};
-// A mesh file, or a volume's air–tissue surface, largest part; millimetres, LPS.
-TriangleMesh LoadModelSurface(const ModelChoice& choice);
-
 // Throws InputError, naming the source, if it is no similarity.
 Sim3 ToSimilarity(const Eigen::Matrix4d& matrix, const std::filesystem::path& source);
 // A 4×4 matrix as text; throws InputError if it is no similarity.
@@ -35,11 +27,23 @@ Sim3 LoadSimilarity(const std::filesystem::path& path);
 // three.
 Sim3 LoadPairs(const std::filesystem::path& path);
 
-Json RegistrationToJson(const SurfaceRegistration& registration);
+// Camera centres, in the surface's frame.
+std::vector<Eigen::Vector3d> PathOf(const Trajectory& frames);
+
+// Which of the model's cavities it lies in; 0: the model has none, or it is not registered.
+struct RegistrationPlace {
+  int cavity = 0;
+  std::string words;
+};
+RegistrationPlace FindPlace(const RegistrationInput& input, const RegistrationModel& model,
+                            const SurfaceRegistration& registration);
+
+Json RegistrationToJson(const SurfaceRegistration& registration, const RegistrationPlace& place = {});
 // registration.json, and, if it is registered, transform.txt and trajectory.tum (by the similarity),
 // registered.ply and residual.ply (the drift of the surface's scale taken out).
 void SaveRegistration(const std::filesystem::path& folder, const RegistrationInput& input,
-                      const TriangleMesh& model, const SurfaceRegistration& registration);
+                      const RegistrationModel& model, const SurfaceRegistration& registration,
+                      const RegistrationPlace& place);
 // Yellow is far, dark is near; what is farther than `most` is grey.
 TriangleMesh ColorByResidual(TriangleMesh surface, const std::vector<double>& residuals, double most);
 

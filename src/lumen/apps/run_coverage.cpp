@@ -82,8 +82,21 @@ WallCoverage MeasureCtCoverage(const RunFolder& run, const RegisteredWall& regis
   return MeasureCoverageOf(registered.wall, ways, input, options, slack, threads);
 }
 
+namespace {
+
+fs::path RegistrationFile(const fs::path& registration) {
+  return fs::is_directory(registration) ? registration / "registration.json" : registration;
+}
+
+}  // namespace
+
+int RegisteredCavity(const fs::path& registration) {
+  const Json* cavity = Json::Load(RegistrationFile(registration)).Find("cavity");
+  return cavity != nullptr && cavity->IsNumber() ? static_cast<int>(cavity->AsDouble()) : -1;
+}
+
 RegisteredWall LoadRegisteredWall(const fs::path& registration, TriangleMesh model) {
-  const fs::path file = fs::is_directory(registration) ? registration / "registration.json" : registration;
+  const fs::path file = RegistrationFile(registration);
   const Json json = Json::Load(file);
   const Json* transform = json.Find("transform");
   if (transform == nullptr || !transform->IsArray()) throw InputError(file, "holds no registration");

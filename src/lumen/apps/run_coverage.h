@@ -31,6 +31,9 @@ WallCoverage MeasureCtCoverage(const RunFolder& run, const RegisteredWall& regis
 // registered.
 RegisteredWall LoadRegisteredWall(const std::filesystem::path& registration, TriangleMesh model);
 
+// The cavity of the CT that it lies in; -1: it does not say.
+int RegisteredCavity(const std::filesystem::path& registration);
+
 // Millimetres to the unit as `lumen coverage` was told for this run; 0: it was not.
 double ToldMillimetres(const RunFolder& run);
 

@@ -255,10 +255,19 @@ class ScaleSearch {
       const auto start = Propose(a, b);
       if (start) found.push_back({*start, ScoreStart(surface_, lookup_, *start, tolerance_)});
     }
-    return KeepBest(std::move(found), radius_ * scale_, options_.kept);
+    return KeepBest(Weigh(std::move(found)), radius_ * scale_, options_.kept);
   }
 
  private:
+  // What costs more to ask is asked of the best only.
+  std::vector<StartCandidate> Weigh(std::vector<StartCandidate> found) const {
+    if (!options_.weigh) return found;
+    found = KeepBest(std::move(found), radius_ * scale_, 5 * options_.kept);
+    for (StartCandidate& start : found) start.score *= options_.weigh(start.model_from_surface);
+    std::erase_if(found, [](const StartCandidate& start) { return start.score <= 0; });
+    return found;
+  }
+
   std::optional<Sim3> Propose(const Match& a, const Match& b) const {
     const Pair from = MakePair(surface_, a.surface, b.surface);
     if (from.length < 0.7 * radius_) return std::nullopt;
@@ -309,7 +318,6 @@ std::vector<StartCandidate> FindStarts(const SurfacePoints& surface, const Surfa
   for (const auto& candidates : by_scale) all.insert(all.end(), candidates.begin(), candidates.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const StartCandidate& a, const StartCandidate& b) { return a.score > b.score; });
-  constexpr size_t kMostStarts = 48;
   if (all.size() > kMostStarts) all.resize(kMostStarts);
   return all;
 }
@@ -335,6 +343,10 @@ std::vector<StartCandidate> FindStartsNear(const SurfacePoints& surface, const S
     const double scale = std::pow(range.scale, random.Uniform(-1, 1));
     const Sim3 start = to * Sim3(scale, ExpSO3(turn), move) * to.Inverse() * guess;
     found.push_back({start, ScoreStart(surface, lookup, start, tolerance)});
+  }
+  if (options.weigh) {
+    found = KeepBest(std::move(found), radius, 3 * options.near_kept);
+    for (StartCandidate& start : found) start.score *= options.weigh(start.model_from_surface);
   }
   found = KeepBest(std::move(found), radius, options.near_kept);
   found.push_back({guess, ScoreStart(surface, lookup, guess, tolerance)});

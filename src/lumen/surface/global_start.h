@@ -3,6 +3,8 @@
 // propose similarities, and those that lay most of the surface onto the model are kept.
 #pragma once
 
+#include <functional>
+
 #include "lumen/geometry/sim3.h"
 #include "lumen/surface/mesh_tools.h"
 
@@ -17,6 +19,8 @@ struct GlobalStartOptions {
   int kept = 12;                           // per scale
   int near_kept = 40;                      // around a guess
   uint64_t seed = 1;
+  // How believable a start is for other reasons, 0 to 1: scores are multiplied by it.
+  std::function<double(const Sim3&)> weigh = {};
 };
 
 struct StartCandidate {
@@ -24,7 +28,9 @@ struct StartCandidate {
   double score = 0;  // share of the surface's points that lie on the model
 };
 
-// `model` in a few thousand points for features and matching, `dense` in more for scoring. Best first.
+constexpr size_t kMostStarts = 48;
+// `model` in a few thousand points for features and matching, `dense` in more for scoring. Best first, at most
+// kMostStarts.
 std::vector<StartCandidate> FindStarts(const SurfacePoints& surface, const SurfacePoints& model,
                                        const SurfacePoints& dense, const GlobalStartOptions& options,
                                        int threads);

@@ -7,6 +7,8 @@
 #include "lumen/base/parallel.h"
 #include "lumen/base/text.h"
 #include "lumen/geometry/alignment.h"
+#include "lumen/surface/lumen_prior.h"
+#include "lumen/surface/model_parts.h"
 #include "lumen/surface/registration_judge.h"
 #include "lumen/surface/similarity_icp.h"
 
@@ -80,18 +82,18 @@ struct Answer {
 // A registration under way: both surfaces at several resolutions.
 class Registrar {
  public:
-  Registrar(const TriangleMesh& surface, const TriangleMesh& model, const SurfaceRegistrationOptions& options,
-            int threads)
+  Registrar(const TriangleMesh& surface, const TriangleMesh& model, const std::vector<Vector3d>& path,
+            const SurfaceRegistrationOptions& options, int threads)
       : options_(options),
         threads_(threads),
         coarse_(SampleSurface(surface, options.coarse_points)),
         middle_(SampleSurface(surface, options.fine_points / 4)),
         fine_(SampleSurface(surface, options.fine_points, "confidence")),
         near_(TrustTheNear(fine_)),
-        model_(SampleSurface(model, kModelPoints)),
-        dense_(SampleSurface(model, kDensePoints)),
+        parts_(SampleParts(model)),
         tree_(model),
-        radius_(ComputeRadius(coarse_)) {}
+        radius_(ComputeRadius(coarse_)),
+        prior_(coarse_, path, tree_) {}
 
   const TriangleTree& Tree() const { return tree_; }
   const SurfacePoints& Fine() const { return fine_; }
@@ -102,9 +104,20 @@ class Registrar {
     GlobalStartOptions global;
     global.least_scale = options_.least_scale;
     global.most_scale = options_.most_scale;
-    if (!guess) return FindStarts(coarse_, model_, dense_, global, threads_);
-    const GuessRange range{options_.guess_degrees, options_.guess_distance, options_.guess_scale};
-    return FindStartsNear(coarse_, dense_, *guess, range, global);
+    global.weigh = [this](const Sim3& start) { return prior_.Weigh(start); };
+    std::vector<StartCandidate> starts;
+    for (const ModelPart& part : parts_) {
+      const GuessRange range{options_.guess_degrees, options_.guess_distance, options_.guess_scale};
+      const std::vector<StartCandidate> found =
+          guess ? FindStartsNear(coarse_, part.dense, *guess, range, global)
+                : FindStarts(coarse_, part.model, part.dense, global, threads_);
+      starts.insert(starts.end(), found.begin(), found.end());
+    }
+    std::stable_sort(starts.begin(), starts.end(),
+                     [](const StartCandidate& a, const StartCandidate& b) { return a.score > b.score; });
+    const size_t most = parts_.size() > 1 ? 2 * kMostStarts : kMostStarts;
+    if (starts.size() > most) starts.resize(most);
+    return starts;
   }
 
   // All starts coarsely, a few finely; best first.
@@ -114,6 +127,9 @@ class Registrar {
       const Sim3& start = starts[static_cast<size_t>(i)].model_from_surface;
       answers[static_cast<size_t>(i)] = {RefineSimilarity(coarse_, tree_, start, Reaches(start, 0.3, 0.06)),
                                          {}};
+    });
+    std::erase_if(answers, [&](const Answer& answer) {
+      return !(prior_.Weigh(answer.fit.model_from_surface.AtCentre()) > 0);
     });
     answers = Distinct(std::move(answers), 1);
     if (answers.size() > kFine) answers.resize(kFine);
@@ -235,12 +251,32 @@ class Registrar {
     return distinct;
   }
 
+  struct ModelPart {
+    SurfacePoints model, dense;
+  };
+  // Smaller parts are told by fewer points.
+  static std::vector<ModelPart> SampleParts(const TriangleMesh& model) {
+    constexpr double kLeastShare = 0.02;
+    std::vector<ModelPart> parts;
+    double largest = 0;
+    for (const TriangleMesh& piece : SplitModel(model, kLeastShare)) {
+      const double area = ComputeArea(piece);
+      largest = std::max(largest, area);
+      const double share = std::max(std::sqrt(area / largest), 0.25);
+      parts.push_back({SampleSurface(piece, static_cast<int>(share * kModelPoints)),
+                       SampleSurface(piece, static_cast<int>(share * kDensePoints))});
+    }
+    return parts;
+  }
+
   const SurfaceRegistrationOptions& options_;
   int threads_;
   // Where the surface lies, all of it says alike; how exactly, those parts say that were seen from near.
-  SurfacePoints coarse_, middle_, fine_, near_, model_, dense_;
+  SurfacePoints coarse_, middle_, fine_, near_;
+  std::vector<ModelPart> parts_;
   TriangleTree tree_;
   double radius_;
+  LumenPrior prior_;
 };
 
 void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegistration& result) {
@@ -276,8 +312,8 @@ void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
 }
 
 SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh& model,
-                                 const std::optional<Sim3>& guess, const SurfaceRegistrationOptions& options,
-                                 int threads) {
+                                 const std::optional<Sim3>& guess, const std::vector<Vector3d>& path,
+                                 const SurfaceRegistrationOptions& options, int threads) {
   SurfaceRegistration result;
   constexpr size_t kLeastTriangles = 20;
   for (const TriangleMesh* mesh : {&surface, &model}) {
@@ -286,7 +322,7 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
         StrCat("the ", mesh == &surface ? "surface" : "model", " is hardly more than a few points"));
     return result;
   }
-  const Registrar registrar(surface, model, options, threads);
+  const Registrar registrar(surface, model, path, options, threads);
   const std::vector<Answer> answers = registrar.Solve(registrar.FindAllStarts(guess));
   if (answers.empty()) {
     result.status = SurfaceRegistrationStatus::kNotRegistered;
@@ -317,11 +353,12 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
 
 SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleMesh& model,
                                     const std::optional<Sim3>& guess,
-                                    const SurfaceRegistrationOptions& options, int threads) {
-  SurfaceRegistration result = RegisterOnce(surface, model, guess, options, threads);
+                                    const SurfaceRegistrationOptions& options, int threads,
+                                    const std::vector<Vector3d>& path) {
+  SurfaceRegistration result = RegisterOnce(surface, model, guess, path, options, threads);
   if (result.status != SurfaceRegistrationStatus::kNotRegistered) return result;
   // A model whose triangles face the tissue, as segmentations of the air do, is turned inside out.
-  const SurfaceRegistration turned = RegisterOnce(surface, FlipTriangles(model), guess, options, threads);
+  const SurfaceRegistration turned = RegisterOnce(surface, FlipTriangles(model), guess, path, options, threads);
   return turned.matched_share > result.matched_share ? turned : result;
 }
 

@@ -58,10 +58,12 @@ struct SurfaceRegistration {
 };
 
 // `guess`: model_from_surface, roughly. Triangles of both should face the air; if the model's face the other
-// way this is found out.
+// way this is found out. A model of several parts, a CT's air spaces, is searched part by part. `path`: where
+// the camera was, in the surface's frame: it cannot have been outside of the lumen.
 SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleMesh& model,
                                     const std::optional<Sim3>& guess,
-                                    const SurfaceRegistrationOptions& options, int threads);
+                                    const SurfaceRegistrationOptions& options, int threads,
+                                    const std::vector<Eigen::Vector3d>& path = {});
 
 // The surface where it belongs.
 TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface);
