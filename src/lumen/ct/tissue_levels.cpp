@@ -76,6 +76,9 @@ bool ReadHounsfield(const std::vector<ValuePeak>& peaks, TissueLevels& levels) {
   const ValuePeak* tissue = HighestWithin(peaks, -150, 150);
   const ValuePeak* dense = HighestWithin(peaks, -400, 1e9);
   if (air == nullptr || tissue == nullptr || dense != tissue) return false;
+  // Bone is no peak. Padding may lie where air does, and air where water does.
+  const ValuePeak* beyond = HighestWithin(peaks, tissue->value + 500, 1e9);
+  if (beyond != nullptr && beyond->share > 0.25 * tissue->share) return false;
   levels.air = air->value;
   levels.tissue = std::max(tissue->value, 0.0);  // fat is no wall's
   return true;
