@@ -66,13 +66,6 @@ Json MatrixToJson(const Eigen::Matrix4d& matrix) {
   return rows;
 }
 
-std::string MatrixText(const Eigen::Matrix4d& matrix) {
-  std::string text;
-  for (int r = 0; r < 4; ++r)
-    for (int c = 0; c < 4; ++c) text += FormatDouble(matrix(r, c)) + (c == 3 ? "\n" : " ");
-  return text;
-}
-
 const char* StatusName(SurfaceRegistrationStatus status) {
   switch (status) {
     case SurfaceRegistrationStatus::kRegistered:
@@ -217,7 +210,7 @@ void SaveRegistration(const fs::path& folder, const RegistrationInput& input, co
   WriteFileAtomically(folder / "registration.json", RegistrationToJson(registration, place).Dump(2) + "\n");
   if (registration.status != SurfaceRegistrationStatus::kRegistered) return;
   const Sim3& model_from_surface = registration.model_from_surface;
-  WriteFileAtomically(folder / "transform.txt", MatrixText(model_from_surface.Matrix()));
+  SaveMatrix(folder / "transform.txt", model_from_surface.Matrix());
   const TriangleMesh registered = PlaceSurface(input.surface, registration.placement);
   SaveMesh(folder / "registered.ply", registered, kSpace);
   const auto residuals = ComputeResiduals(registered, TriangleTree(model.wall), AvailableCores());

@@ -1,6 +1,7 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/interrupt.h"
 #include "lumen/apps/simulate_sequence.h"
+#include "lumen/base/error.h"
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
 #include "lumen/io/calibration.h"
@@ -28,6 +29,8 @@ struct SimulateOptions {
   std::string degradations;
   bool model = true;
   bool coverage = true;
+  std::string ct;  // its voxels; empty: none
+  CtScanOptions scan;
   int threads = 0;
 };
 
@@ -57,13 +60,38 @@ SequenceOptions ResolveOptions(const SimulateOptions& options, const Command& co
   return sequence;
 }
 
+// "1" or "0.7x1.5".
+CtScanOptions ParseCtSpacing(const std::string& text, CtScanOptions scan) {
+  const std::vector<std::string> parts = Split(text, 'x');
+  const auto pixel = ParseDouble(parts.front());
+  const auto slice = ParseDouble(parts.back());
+  if (parts.size() > 2 || !pixel || !slice)
+    throw InputError(StrCat("--ct \"", text, "\": expected the pixels' size in mm, or PIXELxSLICE"));
+  scan.pixel_mm = *pixel;
+  scan.slice_mm = *slice;
+  CheckCtScan(scan);
+  return scan;
+}
+
+std::optional<CtScanOptions> ResolveCt(const SimulateOptions& options, uint64_t seed,
+                                       const Command& command) {
+  for (const char* option : {"--ct-offset", "--ct-fluid", "--ct-noise"}) {
+    if (options.ct.empty() && command.Given(option)) throw InputError(StrCat(option, " needs --ct"));
+  }
+  if (options.ct.empty()) return std::nullopt;
+  CtScanOptions scan = ParseCtSpacing(options.ct, options.scan);
+  scan.seed = seed;
+  return scan;
+}
+
 void RunSimulate(const SimulateOptions& options, const Command& command) {
   const SequenceOptions resolved = ResolveOptions(options, command);
   const std::string name =
       options.subject.empty() ? StrCat(AnatomyName(resolved.anatomy), "-", resolved.seed) : options.subject;
+  const std::optional<CtScanOptions> ct = ResolveCt(options, resolved.seed, command);
   CatchInterrupts();  // what was begun goes
   const int frames =
-      WriteSimulatedSequence(resolved, name, options.output, {options.model, options.coverage});
+      WriteSimulatedSequence(resolved, name, options.output, {options.model, options.coverage, ct});
   LogInfo("wrote ", frames, " frames of ", name, " with their truth to ", options.output.string());
 }
 
@@ -100,6 +128,16 @@ void AddSimulateCommand(Command& app) {
                   "do not write the surface (model.ply), nor what was seen of it");
   command.AddFlag("!--no-coverage", options->coverage,
                   "do not write what was seen of it (coverage_mesh.obj)");
+  command.Add(
+      "--ct", options->ct,
+      "write a CT of the body around the organ (ct.nii, ct_from_world.txt): its voxels in mm, e.g. 1, "
+      "or 0.7x1.5 for pixel and slice");
+  command.Add("--ct-offset", options->scan.offset, "added to the CT's Hounsfield units")
+      .Within(-20000.0, 20000.0);
+  command.Add("--ct-noise", options->scan.noise, "of the CT, Hounsfield units")
+      .Within(0.0, 500.0)
+      .ShowDefault();
+  command.AddFlag("--ct-fluid", options->scan.fluid, "water lies in the low parts of the organ");
   command.Add("--threads", options->threads, "0: all cores").Within(0, 1024);
   command.Do([options, &command] { RunSimulate(*options, command); });
 }

@@ -61,6 +61,10 @@ int WriteSimulatedSequence(const SequenceOptions& options, const std::string& na
     writer.WriteModel(surface);
     if (extras.coverage) writer.WriteCoverage(FindCoverage(sequence, surface, options.threads));
   }
+  if (extras.ct) {
+    const SimulatedCt ct = ScanBody(*anatomy, *extras.ct, options.threads);
+    writer.WriteCt(ct.volume, ct.lps_from_anatomy.Matrix());
+  }
   writer.Finish();
   return sequence.Size();
 }

@@ -20,6 +20,7 @@
 #include "lumen/io/mesh_file.h"
 #include "lumen/io/png.h"
 #include "lumen/io/trajectory_file.h"
+#include "lumen/io/volume_file.h"
 
 namespace lumen {
 
@@ -28,9 +29,11 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kUnfinished = ".unfinished";  // a writer is at work here, or was killed
-constexpr std::array<const char*, 9> kWritten = {
-    "rgb",       "depth",           "mask.png",      kSparseDepthFile, "groundtruth.tum",
-    "model.ply", kCoverageMeshFile, "sequence.toml", kUnfinished};
+constexpr const char* kCtFile = "ct.nii";
+constexpr const char* kCtPlaceFile = "ct_from_world.txt";
+constexpr std::array<const char*, 11> kWritten = {
+    "rgb",   "depth",      "mask.png",        kSparseDepthFile, "groundtruth.tum", "model.ply",
+    kCtFile, kCtPlaceFile, kCoverageMeshFile, "sequence.toml",  kUnfinished};
 
 // A file that is being written, of a writer that is gone.
 bool IsTemporaryName(const std::string& name) {
@@ -280,6 +283,11 @@ void SequenceWriter::WriteTruth(const Trajectory& trajectory) {
   SaveTrajectory(folder_ / "groundtruth.tum", trajectory);
 }
 void SequenceWriter::WriteModel(const TriangleMesh& mesh) { SaveMesh(folder_ / "model.ply", mesh); }
+
+void SequenceWriter::WriteCt(const Volume& ct, const Eigen::Matrix4d& ct_from_world) {
+  SaveVolume(folder_ / kCtFile, ct);
+  SaveMatrix(folder_ / kCtPlaceFile, ct_from_world);
+}
 
 void SequenceWriter::WriteCoverage(const CoverageMesh& coverage) {
   SaveCoverageMesh(folder_ / kCoverageMeshFile, coverage);

@@ -1,6 +1,6 @@
 // Lumen's own sequence folder: what `lumen simulate` and `lumen convert` write and every command reads.
 //   sequence.toml, rgb/000000.png, mask.png, depth/000000.png (16 bit), sparse_depth.csv, groundtruth.tum,
-//   model.ply
+//   model.ply, ct.nii, ct_from_world.txt
 // Depth, points and poses may be missing for any frame: what has none is not graded by, nor learnt from.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "lumen/io/coverage_mesh.h"
 #include "lumen/io/frame_source.h"
 #include "lumen/scene/mesh.h"
+#include "lumen/scene/volume.h"
 
 namespace lumen {
 
@@ -54,6 +55,8 @@ class SequenceWriter {
   void WriteMask(ImageView<const uint8_t> mask);
   void WriteTruth(const Trajectory& trajectory);
   void WriteModel(const TriangleMesh& mesh);
+  // A CT of the patient, and where the world of the poses lies in it (LPS, mm).
+  void WriteCt(const Volume& ct, const Eigen::Matrix4d& ct_from_world);
   void WriteCoverage(const CoverageMesh& coverage);
   void Finish();
 

@@ -199,4 +199,11 @@ void SaveTrajectoryColmap(const std::filesystem::path& folder, const Trajectory&
   WriteFileAtomically(folder / "points3D.txt", "");
 }
 
+void SaveMatrix(const std::filesystem::path& path, const Eigen::Matrix4d& matrix) {
+  std::string text;
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 4; ++c) text += FormatDouble(matrix(r, c)) + (c == 3 ? "\n" : " ");
+  WriteFileAtomically(path, text);
+}
+
 }  // namespace lumen

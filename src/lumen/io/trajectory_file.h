@@ -25,6 +25,8 @@ void SaveTrajectoryKitti(const std::filesystem::path& path, const Trajectory& tr
 // A COLMAP text model without points: cameras.txt, images.txt, points3D.txt. Image k is called %06d.png.
 void SaveTrajectoryColmap(const std::filesystem::path& folder, const Trajectory& trajectory,
                           const Camera& camera);
+// A transform: four lines of four numbers.
+void SaveMatrix(const std::filesystem::path& path, const Eigen::Matrix4d& matrix);
 std::string FormatTumLine(const TimedPose& pose);
 
 }  // namespace lumen
