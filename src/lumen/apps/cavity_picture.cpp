@@ -37,7 +37,8 @@ struct Sheet {
 Sheet SheetOf(const Volume& volume, const Look& look) {
   Sheet sheet;
   for (int corner = 0; corner < 8; ++corner) {
-    const Vector3d index((corner & 1) != 0 ? volume.size.x() - 1 : 0, (corner & 2) != 0 ? volume.size.y() - 1 : 0,
+    const Vector3d index((corner & 1) != 0 ? volume.size.x() - 1 : 0,
+                         (corner & 2) != 0 ? volume.size.y() - 1 : 0,
                          (corner & 4) != 0 ? volume.size.z() - 1 : 0);
     const Vector3d p = (volume.lps_from_index * index.homogeneous()).head<3>();
     const Vector2d at(look.across.dot(p), look.down.dot(p));
@@ -46,6 +47,8 @@ Sheet SheetOf(const Volume& volume, const Look& look) {
   }
   constexpr double kLongest = 420;
   sheet.pixel = std::max((sheet.high - sheet.low).maxCoeff(), 1.0) / kLongest;
+  for (int axis = 0; axis < 3; ++axis)  // every pixel is met by a voxel
+    sheet.pixel = std::max(sheet.pixel, 1.01 * volume.lps_from_index.block<3, 1>(0, axis).norm());
   return sheet;
 }
 
@@ -84,7 +87,8 @@ Canvas DrawBody(const Volume& volume, const AirSpaces& all, const Look& look, co
     for (int u = 0; u < width; ++u) {
       const float mean = count(u, v) > 0 ? sum(u, v) / count(u, v) : 0;
       for (int c = 0; c < 3; ++c)
-        canvas.image(u, v, c) = static_cast<uint8_t>(18 + 190 * std::sqrt(std::clamp(mean / most, 0.0F, 1.0F)));
+        canvas.image(u, v, c) =
+            static_cast<uint8_t>(18 + 190 * std::sqrt(std::clamp(mean / most, 0.0F, 1.0F)));
       canvas.depth(u, v) = -1e9F;
     }
   return canvas;
@@ -97,7 +101,8 @@ std::array<double, 3> ParseColor(const std::string& color) {
 }
 
 void DrawWall(const AirSpace& space, const Look& look, const Sheet& sheet, Canvas& canvas) {
-  const auto color = ParseColor(space.kind == AirSpaceKind::kLungs ? kGrey : SeriesColor(static_cast<size_t>(space.number - 1)));
+  const auto color = ParseColor(
+      space.kind == AirSpaceKind::kLungs ? kGrey : SeriesColor(static_cast<size_t>(space.number - 1)));
   for (size_t i = 0; i < space.wall.vertices.size(); ++i) {
     const Vector3d p = space.wall.vertices[i].cast<double>();
     // Seen from outside the body the wall is a solid: its normals point inwards.
@@ -107,19 +112,34 @@ void DrawWall(const AirSpace& space, const Look& look, const Sheet& sheet, Canva
     const auto depth = static_cast<float>(look.towards_eye.dot(p));
     for (int v = static_cast<int>(at.y()); v <= static_cast<int>(at.y()) + 1; ++v)
       for (int u = static_cast<int>(at.x()); u <= static_cast<int>(at.x()) + 1; ++u) {
-        if (u < 0 || v < 0 || u >= canvas.image.Width() || v >= canvas.image.Height() || depth <= canvas.depth(u, v))
+        if (u < 0 || v < 0 || u >= canvas.image.Width() || v >= canvas.image.Height() ||
+            depth <= canvas.depth(u, v))
           continue;
         canvas.depth(u, v) = depth;
         for (int c = 0; c < 3; ++c)
-          canvas.image(u, v, c) =
-              static_cast<uint8_t>(std::min(255.0, (0.35 + 0.65 * light) * color[static_cast<size_t>(c)] + 25 * light));
+          canvas.image(u, v, c) = static_cast<uint8_t>(
+              std::min(255.0, (0.35 + 0.65 * light) * color[static_cast<size_t>(c)] + 25 * light));
       }
   }
 }
 
+// On the space itself: a bent one's middle may lie beside it.
+Vector3d LabelPlace(const AirSpace& space) {
+  Vector3d middle = Vector3d::Zero(), best = space.box.center();
+  for (const Eigen::Vector3f& vertex : space.wall.vertices)
+    middle += vertex.cast<double>() / static_cast<double>(space.wall.vertices.size());
+  double least = 1e18;
+  for (const Eigen::Vector3f& vertex : space.wall.vertices)
+    if (const double squared = (vertex.cast<double>() - middle).squaredNorm(); squared < least) {
+      least = squared;
+      best = vertex.cast<double>();
+    }
+  return best;
+}
+
 void Label(const AirSpaces& all, const Look& look, const Sheet& sheet, const Vector2d& corner, Svg& svg) {
   for (const AirSpace& space : all.spaces) {
-    const Vector2d at = corner + sheet.At(look, space.box.center()) + Vector2d(0, 5);
+    const Vector2d at = corner + sheet.At(look, LabelPlace(space)) + Vector2d(0, 5);
     for (const Vector2d& off : {Vector2d(1, 1), Vector2d(-1, 1), Vector2d(1, -1), Vector2d(-1, -1)})
       svg.Text(at + off, StrCat(space.number), {.size = 15, .anchor = "middle", .bold = true});
     svg.Text(at, StrCat(space.number), {.size = 15, .anchor = "middle", .bold = true, .color = "#FFFFFF"});
@@ -145,14 +165,16 @@ std::string DrawAirSpaces(const Volume& volume, const AirSpaces& all) {
   for (size_t i = 0; i < canvases.size(); ++i) {
     const RgbImage& image = canvases[i].image;
     svg.Text({x, kTop - 10}, kLooks[i].words, {.size = 14, .bold = true});
-    svg.Image({x, kTop, static_cast<double>(image.Width()), static_cast<double>(image.Height())}, EncodePng(image));
+    svg.Image({x, kTop, static_cast<double>(image.Width()), static_cast<double>(image.Height())},
+              EncodePng(image));
     Label(all, kLooks[i], sheets[i], {x, kTop}, svg);
     x += image.Width() + kGap;
   }
   double y = kTop + height + kGap + 8;
   for (const AirSpace& space : all.spaces) {
-    svg.Marker({kGap + 5, y - 4}, MarkerShape::kSquare, 5,
-               space.kind == AirSpaceKind::kLungs ? kGrey : SeriesColor(static_cast<size_t>(space.number - 1)));
+    svg.Marker(
+        {kGap + 5, y - 4}, MarkerShape::kSquare, 5,
+        space.kind == AirSpaceKind::kLungs ? kGrey : SeriesColor(static_cast<size_t>(space.number - 1)));
     svg.Text({kGap + 18, y}, StrCat(space.number, ": ", AirSpaceInWords(space)), {.size = 13});
     y += kLine;
   }

@@ -42,7 +42,8 @@ Eigen::AlignedBox3f ParseCrop(const std::string& text) {
     throw InputError(StrCat("--crop ", text, ": must be six numbers L0,L1,P0,P1,S0,S1 in mm"));
   for (size_t i = 0; i < 6; i += 2)
     if (numbers[i] >= numbers[i + 1]) throw InputError(StrCat("--crop ", text, ": each range must grow"));
-  return {Eigen::Vector3f(numbers[0], numbers[2], numbers[4]), Eigen::Vector3f(numbers[1], numbers[3], numbers[5])};
+  return {Eigen::Vector3f(numbers[0], numbers[2], numbers[4]),
+          Eigen::Vector3f(numbers[1], numbers[3], numbers[5])};
 }
 
 // Triangles with a corner inside.
@@ -60,18 +61,19 @@ TriangleMesh Crop(const TriangleMesh& mesh, const Eigen::AlignedBox3f& box) {
 void CropAll(const ModelChoice& choice, TriangleMesh& mesh) {
   if (choice.crop.empty()) return;
   mesh = Crop(mesh, ParseCrop(choice.crop));
-  if (mesh.triangles.empty()) throw InputError(choice.path, StrCat("has no wall within --crop ", choice.crop));
+  if (mesh.triangles.empty())
+    throw InputError(choice.path, StrCat("has no wall within --crop ", choice.crop));
 }
 
 TriangleMesh WholeSurface(const ModelChoice& choice, const Volume& volume) {
-  const double threshold =
-      std::isnan(choice.threshold) ? FindTissueLevels(volume, choice.path.string()).Threshold() : choice.threshold;
+  const double threshold = std::isnan(choice.threshold)
+                               ? FindTissueLevels(volume, choice.path.string()).Threshold()
+                               : choice.threshold;
   TriangleMesh mesh = ExtractIsosurface(volume, threshold);
   if (choice.crop.empty()) mesh = KeepLargestPart(mesh);
   if (mesh.triangles.empty())
-    throw InputError(choice.path,
-                     StrCat("has no air–tissue surface at ", threshold, " (its values are ", volume.Least(), " to ",
-                            volume.Most(), "): give --threshold"));
+    throw InputError(choice.path, StrCat("has no air–tissue surface at ", threshold, " (its values are ",
+                                         volume.Least(), " to ", volume.Most(), "): give --threshold"));
   return mesh;
 }
 
@@ -101,34 +103,36 @@ std::vector<const AirSpace*> Choose(const ModelChoice& choice, const AirSpaces& 
   if (!chosen.empty()) return chosen;
   if (choice.cavity > 0)
     throw InputError(choice.path, StrCat("has no cavity ", choice.cavity, " (", NumbersOf(all), ")"));
-  throw InputError(choice.path,
-                   "holds no air space inside the body that a scope could be in (fluid or contrast in the organ? "
-                   "`lumen model` lists what there is, --cavity 0 takes all between air and tissue)");
+  throw InputError(
+      choice.path,
+      "holds no air space inside the body that a scope could be in (fluid or contrast in the organ? "
+      "`lumen model` lists what there is, --cavity 0 takes all between air and tissue)");
 }
 
-RegistrationModel JoinSpaces(const ModelChoice& choice, const AirSpaces& all) {
+}  // namespace
+
+RegistrationModel JoinAirSpaces(const ModelChoice& choice, const AirSpaces& all) {
   RegistrationModel model;
   for (const AirSpace* space : Choose(choice, all)) {
     TriangleMesh wall = space->wall;
     if (!choice.crop.empty()) wall = Crop(wall, ParseCrop(choice.crop));
     if (wall.triangles.empty()) continue;
-    model.cavities.push_back({space->number, AirSpaceInWords(*space), model.wall.triangles.size()});
+    model.cavities.push_back(
+        {space->number, AirSpaceInWords(*space), model.wall.triangles.size(), space->notes});
     Append(wall, model.wall);
-    for (const std::string& note : space->notes)
-      LogInfo(choice.path.string(), ": cavity ", space->number, ": ", note);
   }
-  if (model.cavities.empty()) throw InputError(choice.path, StrCat("has no cavity within --crop ", choice.crop));
+  if (model.cavities.empty())
+    throw InputError(choice.path, StrCat("has no cavity within --crop ", choice.crop));
   return model;
 }
-
-}  // namespace
 
 void AddModelChoice(Command& command, ModelChoice& choice) {
   command.Add("--threshold", choice.threshold, "between air and tissue in a volume; otherwise by its values");
   command.Add("--series", choice.volume.series, "of a DICOM folder that holds several");
-  command.Add("--cavity", choice.cavity,
-              "which of a volume's air spaces, as `lumen model` counts them; 0: all between air and tissue; "
-              "otherwise all that are plausible")
+  command
+      .Add("--cavity", choice.cavity,
+           "which of a volume's air spaces, as `lumen model` counts them; 0: all between air and tissue; "
+           "otherwise all that are plausible")
       .Within(-1, 1000);
   command.Add("--crop", choice.crop, "nothing of the model outside L0,L1,P0,P1,S0,S1 (mm, LPS)");
 }
@@ -161,7 +165,8 @@ RegistrationModel LoadRegistrationModel(const ModelChoice& choice) {
   if (!choice.crop.empty()) ParseCrop(choice.crop);  // before minutes are spent
   RegistrationModel model;
   if (IsMeshFile(choice.path, false)) {
-    if (choice.cavity > 0) throw InputError(choice.path, "is a mesh: --cavity chooses among a volume's air spaces");
+    if (choice.cavity > 0)
+      throw InputError(choice.path, "is a mesh: --cavity chooses among a volume's air spaces");
     model.wall = LoadMesh(choice.path);
     RequireSurface(model.wall, choice.path);
     CropAll(choice, model.wall);
@@ -169,7 +174,7 @@ RegistrationModel LoadRegistrationModel(const ModelChoice& choice) {
     model.wall = WholeSurface(choice, LoadVolume(choice.path, choice.volume));
     CropAll(choice, model.wall);
   } else {
-    model = JoinSpaces(choice, LoadAirSpaces(choice, AvailableCores()));
+    model = JoinAirSpaces(choice, LoadAirSpaces(choice, AvailableCores()));
   }
   RequireSurface(model.wall, choice.path);
   WarnOfUnits(model.wall, choice.path);
@@ -185,7 +190,8 @@ void RequireSurface(const TriangleMesh& mesh, const fs::path& path) {
 }
 
 std::string AirSpaceInWords(const AirSpace& space) {
-  const double ml = space.volume_ml < 10 ? std::round(10 * space.volume_ml) / 10 : std::round(space.volume_ml);
+  const double ml =
+      space.volume_ml < 10 ? std::round(10 * space.volume_ml) / 10 : std::round(space.volume_ml);
   const char* kind = space.kind == AirSpaceKind::kLungs    ? "lungs, "
                      : space.kind == AirSpaceKind::kAirway ? "airways, "
                                                            : "";

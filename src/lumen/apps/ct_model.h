@@ -18,9 +18,10 @@ namespace lumen {
 
 struct ModelChoice {
   std::filesystem::path path;
-  double threshold = std::numeric_limits<double>::quiet_NaN();  // air below, tissue above; none: by the values
+  double threshold =
+      std::numeric_limits<double>::quiet_NaN();  // air below, tissue above; none: by the values
   VolumeOptions volume = {};
-  int cavity = -1;   // its number; 0: everything between air and tissue; -1: all that are plausible
+  int cavity = -1;        // its number; 0: everything between air and tissue; -1: all that are plausible
   std::string crop = {};  // "L0,L1,P0,P1,S0,S1" in mm: nothing outside; empty: all
 };
 
@@ -31,6 +32,7 @@ struct ModelCavity {
   int number = 0;
   std::string words;          // "63 ml, front, in the midline, upper"
   size_t triangles_from = 0;  // of the wall
+  std::vector<std::string> notes;
 };
 struct RegistrationModel {
   TriangleMesh wall;                  // millimetres, LPS
@@ -43,6 +45,8 @@ struct RegistrationModel {
 RegistrationModel LoadRegistrationModel(const ModelChoice& choice);
 // A mesh that can be registered has triangles and an area.
 void RequireSurface(const TriangleMesh& mesh, const std::filesystem::path& path);
+// The plausible ones, or the one that was chosen.
+RegistrationModel JoinAirSpaces(const ModelChoice& choice, const AirSpaces& all);
 AirSpaces LoadAirSpaces(const ModelChoice& choice, int threads);
 
 // "63 ml, front, in the midline, upper"

@@ -24,10 +24,6 @@ namespace {
 
 constexpr double kSuccess = 2;  // mm at the camera
 
-struct CameraPair {
-  Rigid3 map_from_camera, model_from_camera;
-};
-
 std::vector<CameraPair> PairCameras(const Trajectory& frames, const Truth& truth) {
   std::vector<CameraPair> pairs;
   for (const PosePair& pair : AssociateByTime(frames, truth.trajectory))
@@ -36,24 +32,12 @@ std::vector<CameraPair> PairCameras(const Trajectory& frames, const Truth& truth
   return pairs;
 }
 
-CameraError MeasureCameras(const std::vector<CameraPair>& pairs, const Sim3& model_from_map) {
-  CameraError error;
-  const auto count = static_cast<double>(pairs.size());
-  for (const CameraPair& pair : pairs) {
-    const Rigid3 placed = model_from_map.TransformPose(pair.map_from_camera);
-    error.mm += (placed.Translation() - pair.model_from_camera.Translation()).norm() / count;
-    error.degrees +=
-        RotationAngle(placed.Rotation(), pair.model_from_camera.Rotation()) * 180 / std::numbers::pi / count;
-  }
-  return error;
-}
-
 // Positions of a straight path leave the turn about it free: points before the cameras settle it.
 std::optional<Sim3> AlignCameras(const std::vector<CameraPair>& pairs) {
   std::vector<Vector3d> from, to;
   for (const CameraPair& pair : pairs) {
     from.push_back(pair.map_from_camera.Translation());
-    to.push_back(pair.model_from_camera.Translation());
+    to.push_back(pair.world_from_camera.Translation());
   }
   auto alignment = EstimateAlignment(from, to);
   if (!alignment) return std::nullopt;
@@ -64,7 +48,7 @@ std::optional<Sim3> AlignCameras(const std::vector<CameraPair>& pairs) {
     for (const Vector3d& x :
          {Vector3d(0, 0, 0), Vector3d(0.3, 0, 1), Vector3d(-0.3, 0.3, 1), Vector3d(0, -0.3, 1)}) {
       from.push_back(pair.map_from_camera * (x * kAhead / alignment->Scale()));
-      to.push_back(pair.model_from_camera * (x * kAhead));
+      to.push_back(pair.world_from_camera * (x * kAhead));
     }
   }
   return EstimateAlignment(from, to);
@@ -73,16 +57,6 @@ std::optional<Sim3> AlignCameras(const std::vector<CameraPair>& pairs) {
 Vector3d RandomUnit(Random& random) {
   const double x = random.Normal(), y = random.Normal(), z = random.Normal();
   return Vector3d(x, y, z).normalized();
-}
-
-Sim3 MakeGuess(const Sim3& truth, const TriangleMesh& surface, const CtStudyOptions& options,
-               const std::string& name) {
-  Random random = Random(options.seed).Split(name);
-  const Vector3d turn = RandomUnit(random) * options.guess_degrees * std::numbers::pi / 180;
-  const Vector3d move = RandomUnit(random) * options.guess_mm;
-  const double scale = random.Chance(0.5) ? options.guess_scale : 1 / options.guess_scale;
-  const Sim3 to(1, Eigen::Quaterniond::Identity(), truth * ComputeCentre(SampleSurface(surface, 1000)));
-  return to * Sim3(scale, ExpSO3(turn), move) * to.Inverse() * truth;
 }
 
 bool Succeeded(const SurfaceRegistration& registration, const CameraError& error) {
@@ -114,24 +88,54 @@ Json ToJson(const SurfaceRegistration& registration, const CameraError& error) {
 
 }  // namespace
 
+CameraError MeasureCameras(const PlacedRun& run, const Sim3& world_from_map) {
+  CameraError error;
+  const auto count = static_cast<double>(run.cameras.size());
+  for (const CameraPair& pair : run.cameras) {
+    const Rigid3 placed = world_from_map.TransformPose(pair.map_from_camera);
+    error.mm += (placed.Translation() - pair.world_from_camera.Translation()).norm() / count;
+    error.degrees +=
+        RotationAngle(placed.Rotation(), pair.world_from_camera.Rotation()) * 180 / std::numbers::pi / count;
+  }
+  return error;
+}
+
+Sim3 MakeGuess(const Sim3& truth, const TriangleMesh& surface, const CtStudyOptions& options,
+               const std::string& name) {
+  Random random = Random(options.seed).Split(name);
+  const Vector3d turn = RandomUnit(random) * options.guess_degrees * std::numbers::pi / 180;
+  const Vector3d move = RandomUnit(random) * options.guess_mm;
+  const double scale = random.Chance(0.5) ? options.guess_scale : 1 / options.guess_scale;
+  const Sim3 to(1, Eigen::Quaterniond::Identity(), truth * ComputeCentre(SampleSurface(surface, 1000)));
+  return to * Sim3(scale, ExpSO3(turn), move) * to.Inverse() * truth;
+}
+
+PlacedRun LoadPlacedRun(const fs::path& run, const fs::path& sequence, const FusionOptions& fusion) {
+  PlacedRun placed;
+  placed.input = LoadRegistrationInput(run, fusion);
+  placed.cameras = PairCameras(placed.input.frames, LoadTruth(sequence));
+  const auto alignment = AlignCameras(placed.cameras);
+  if (!alignment) throw InputError(run, "has too few placed frames to compare with the truth");
+  placed.world_from_map = *alignment;
+  return placed;
+}
+
 CtEntry RegisterRunToTruth(const fs::path& run, const fs::path& sequence, const CtStudyOptions& options) {
   CtEntry entry;
   entry.sequence = sequence.filename().string();
-  const Truth truth = LoadTruth(sequence);
-  const RegistrationInput input = LoadRegistrationInput(run, options.fusion);
+  const PlacedRun placed = LoadPlacedRun(run, sequence, options.fusion);
   const TriangleMesh model = LoadRegistrationModel({.path = sequence / "model.ply"}).wall;
-  const std::vector<CameraPair> pairs = PairCameras(input.frames, truth);
-  const auto alignment = AlignCameras(pairs);
-  if (!alignment) throw InputError(run, "has too few placed frames to compare with the truth");
-  entry.aligned_error = MeasureCameras(pairs, *alignment);
+  entry.aligned_error = MeasureCameras(placed, placed.world_from_map);
   const std::clock_t start = std::clock();
   const int threads = AvailableCores();
-  entry.from_nothing = RegisterSurface(input.surface, model, std::nullopt, options.registration, threads);
-  const Sim3 guess = MakeGuess(*alignment, input.surface, options, entry.sequence);
-  entry.from_guess = RegisterSurface(input.surface, model, guess, options.registration, threads);
+  const TriangleMesh& surface = placed.input.surface;
+  const std::vector<Vector3d> path = PathOf(placed.input.frames);
+  entry.from_nothing = RegisterSurface(surface, model, std::nullopt, options.registration, threads, path);
+  const Sim3 guess = MakeGuess(placed.world_from_map, surface, options, entry.sequence);
+  entry.from_guess = RegisterSurface(surface, model, guess, options.registration, threads, path);
   entry.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  entry.nothing_error = MeasureCameras(pairs, entry.from_nothing.model_from_surface);
-  entry.guess_error = MeasureCameras(pairs, entry.from_guess.model_from_surface);
+  entry.nothing_error = MeasureCameras(placed, entry.from_nothing.model_from_surface);
+  entry.guess_error = MeasureCameras(placed, entry.from_guess.model_from_surface);
   return entry;
 }
 

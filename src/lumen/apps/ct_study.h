@@ -29,6 +29,23 @@ struct CtStudyOptions {
   uint64_t seed = 1;
 };
 
+// A run, its cameras beside their truth, and the similarity that fits these best.
+struct CameraPair {
+  Rigid3 map_from_camera, world_from_camera;
+};
+struct PlacedRun {
+  RegistrationInput input;
+  std::vector<CameraPair> cameras;
+  Sim3 world_from_map;
+};
+// Throws InputError if it has too few placed frames.
+PlacedRun LoadPlacedRun(const std::filesystem::path& run, const std::filesystem::path& sequence,
+                        const FusionOptions& fusion);
+CameraError MeasureCameras(const PlacedRun& run, const Sim3& world_from_map);
+// A guess that is off by what the options say.
+Sim3 MakeGuess(const Sim3& truth, const TriangleMesh& surface, const CtStudyOptions& options,
+               const std::string& name);
+
 // `sequence`: a simulated sequence's folder with model.ply. Throws InputError.
 CtEntry RegisterRunToTruth(const std::filesystem::path& run, const std::filesystem::path& sequence,
                            const CtStudyOptions& options);

@@ -79,7 +79,9 @@ void AddModelCommand(Command& app) {
   command.Add("--out", options->out, "folder for meshes, a picture and a list");
   command.Add("--threshold", options->choice.threshold, "between air and tissue; otherwise by the values");
   command.Add("--series", options->choice.volume.series, "of a DICOM folder that holds several");
-  command.Add("--least", options->least_ml, "ml; smaller ones are only counted").Within(0.01, 1e6).ShowDefault();
+  command.Add("--least", options->least_ml, "ml; smaller ones are only counted")
+      .Within(0.01, 1e6)
+      .ShowDefault();
   command.Do([options] { RunModel(*options); });
 }
 

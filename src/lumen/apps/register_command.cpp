@@ -79,6 +79,7 @@ void Register(const RegisterOptions& options) {
   }
   Print(registration);
   if (place.cavity > 0) std::cout << "in              cavity " << place.cavity << ": " << place.words << '\n';
+  for (const std::string& note : place.notes) std::cout << "                " << note << '\n';
   for (const std::string& doubt : registration.doubts) LogWarning(doubt);
 }
 

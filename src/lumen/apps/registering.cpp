@@ -155,7 +155,7 @@ RegistrationPlace FindPlace(const RegistrationInput& input, const RegistrationMo
   if (registration.status != SurfaceRegistrationStatus::kRegistered) return place;
   place.cavity = model.CavityAt(PlaceSurface(input.surface, registration.placement).vertices);
   for (const ModelCavity& cavity : model.cavities)
-    if (cavity.number == place.cavity) place.words = cavity.words;
+    if (cavity.number == place.cavity) place = {cavity.number, cavity.words, cavity.notes};
   return place;
 }
 
@@ -171,6 +171,8 @@ Json RegistrationToJson(const SurfaceRegistration& registration, const Registrat
   if (place.cavity > 0) {
     json["cavity"] = place.cavity;
     json["cavity_name"] = place.words;
+    json["cavity_notes"] = Json::MakeArray();
+    for (const std::string& note : place.notes) json["cavity_notes"].Append(note);
   }
   json["transform"] = MatrixToJson(registration.model_from_surface.Matrix());
   json["scale"] = registration.model_from_surface.Scale();

@@ -34,6 +34,7 @@ std::vector<Eigen::Vector3d> PathOf(const Trajectory& frames);
 struct RegistrationPlace {
   int cavity = 0;
   std::string words;
+  std::vector<std::string> notes;  // what of the cavity may not be what it seems
 };
 RegistrationPlace FindPlace(const RegistrationInput& input, const RegistrationModel& model,
                             const SurfaceRegistration& registration);

@@ -2,6 +2,7 @@
 
 #include "lumen/apps/app.h"
 #include "lumen/apps/ct_study.h"
+#include "lumen/apps/ct_volume_study.h"
 #include "lumen/apps/study_commands.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
@@ -25,13 +26,31 @@ CtEntry RegisterCell(const NamedSequence& sequence, const fs::path& run, const C
   }
 }
 
+struct CtChoice {
+  std::string volumes;  // kinds; empty: the organ's own wall
+  int wrong_pairs = 0;
+};
+
+void RegisterToVolumes(const StudyRunOptions& options, const CtChoice& choice, const CtStudyOptions& ct,
+                       const std::vector<NamedSequence>& sequences) {
+  std::vector<fs::path> runs;
+  for (const NamedSequence& sequence : sequences)
+    runs.push_back(CellFolder(options.study.out, "lumen", sequence.name) / "run");
+  const std::string table = FormatCtVolumes(StudyCtVolumes(
+      sequences, runs, ParseCtKinds(choice.volumes), choice.wrong_pairs, ct, options.study.out / "volumes"));
+  WriteFileAtomically(options.study.out / "ct_volumes.md", table);
+  std::cout << table;
+}
+
 // Runs are cells of the same kind as `study suite`'s: a finished suite in the same folder is not run again.
-void RunCt(const StudyRunOptions& options, const CtStudyOptions& ct) {
+void RunCt(const StudyRunOptions& options, const CtChoice& choice, const CtStudyOptions& ct) {
+  if (!choice.volumes.empty()) ParseCtKinds(choice.volumes);  // before minutes are spent
   const std::vector<NamedSequence> sequences = ResolveSequences(options);
   std::vector<StudyCell> cells;
   for (const NamedSequence& sequence : sequences)
     cells.push_back({"lumen", sequence.name, sequence.folder, options.settings, options.model});
   RunStudy("CT", cells, options.study, MakeProgramRunner(options.run_arguments));
+  if (!choice.volumes.empty()) return RegisterToVolumes(options, choice, ct, sequences);
   std::vector<CtEntry> entries;
   for (const NamedSequence& sequence : sequences) {
     entries.push_back(
@@ -50,13 +69,18 @@ void AddStudyCtCommand(Command& study) {
   Command& command = study.AddCommand("ct", "register each run's surface to the anatomy it was simulated in");
   struct State {
     StudyRunOptions options;
+    CtChoice choice;
     CtStudyOptions ct;
   };
   auto state = std::make_shared<State>();
   command.Add("SEQUENCE", state->options.sequences,
               "sequences with truth and model.ply, instead of the suite");
   AddStudyRunOptions(command, state->options);
-  command.Do([state] { RunCt(state->options, state->ct); });
+  command.Add("--volumes", state->choice.volumes,
+              "whole CTs around the organ instead: spacings in mm, e.g. 1,0.7x1.5,1+fluid,1+offset,1+noise");
+  command.Add("--wrong", state->choice.wrong_pairs, "pairs of a video and another patient's or organ's CT")
+      .Within(0, 1000);
+  command.Do([state] { RunCt(state->options, state->choice, state->ct); });
 }
 
 }  // namespace lumen

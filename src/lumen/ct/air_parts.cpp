@@ -18,7 +18,8 @@ Rows FindRuns(const Vector3i& size, const std::function<bool(int, int, int)>& in
   ParallelFor(size.z(), threads, [&](int64_t slice) {
     const int z = static_cast<int>(slice);
     for (int y = 0; y < size.y(); ++y) {
-      std::vector<AirRun>& row = rows[static_cast<size_t>(z) * static_cast<size_t>(size.y()) + static_cast<size_t>(y)];
+      std::vector<AirRun>& row =
+          rows[static_cast<size_t>(z) * static_cast<size_t>(size.y()) + static_cast<size_t>(y)];
       int begin = -1;
       for (int x = 0; x <= size.x(); ++x) {
         const bool in = x < size.x() && inside(x, y, z);
@@ -107,7 +108,8 @@ std::vector<AirPart> FindAirParts(const Vector3i& size, const std::function<bool
 VoxelMask MaskOf(const AirPart& part, const Vector3i& volume_size, int margin) {
   VoxelMask mask;
   mask.first = (part.box.min() - Vector3i::Constant(margin)).cwiseMax(0);
-  const Vector3i last = (part.box.max() + Vector3i::Constant(margin)).cwiseMin(volume_size - Vector3i::Ones());
+  const Vector3i last =
+      (part.box.max() + Vector3i::Constant(margin)).cwiseMin(volume_size - Vector3i::Ones());
   mask.size = last - mask.first + Vector3i::Ones();
   mask.marks.assign(static_cast<size_t>(mask.size.cast<int64_t>().prod()), 0);
   for (const AirRun& run : part.runs) {
@@ -119,7 +121,9 @@ VoxelMask MaskOf(const AirPart& part, const Vector3i& volume_size, int margin) {
 
 VoxelMask ErodeMask(const VoxelMask& mask) {
   VoxelMask eroded = mask;
-  const auto marked = [&](int x, int y, int z) { return mask.Holds(x, y, z) && mask.marks[mask.Index(x, y, z)] != 0; };
+  const auto marked = [&](int x, int y, int z) {
+    return mask.Holds(x, y, z) && mask.marks[mask.Index(x, y, z)] != 0;
+  };
   for (int z = 0; z < mask.size.z(); ++z)
     for (int y = 0; y < mask.size.y(); ++y)
       for (int x = 0; x < mask.size.x(); ++x)

@@ -23,7 +23,8 @@ struct AirPart {
 // Voxels that `inside` takes, as parts that share faces; largest first. At least `least` voxels each.
 // `inside` is asked from several threads.
 std::vector<AirPart> FindAirParts(const Eigen::Vector3i& size,
-                                  const std::function<bool(int, int, int)>& inside, int64_t least, int threads);
+                                  const std::function<bool(int, int, int)>& inside, int64_t least,
+                                  int threads);
 
 // A piece of a volume's grid with a mark per voxel.
 struct VoxelMask {

@@ -77,13 +77,15 @@ double LeastDistance(const AirSpace& from, const TriangleTree& to, double reach)
   double least = reach;
   const size_t step = from.wall.vertices.size() / 20000 + 1;
   for (size_t i = 0; i < from.wall.vertices.size(); i += step)
-    if (const auto hit = to.FindNearest(from.wall.vertices[i].cast<double>(), least)) least = std::sqrt(hit->cost);
+    if (const auto hit = to.FindNearest(from.wall.vertices[i].cast<double>(), least))
+      least = std::sqrt(hit->cost);
   return least;
 }
 
 }  // namespace
 
-std::string PlaceInBody(const Volume& volume, const Eigen::AlignedBox3i& body, const Eigen::AlignedBox3d& box) {
+std::string PlaceInBody(const Volume& volume, const Eigen::AlignedBox3i& body,
+                        const Eigen::AlignedBox3d& box) {
   if (body.isEmpty()) return "";
   Eigen::AlignedBox3d whole;
   for (int corner = 0; corner < 8; ++corner) {
@@ -91,8 +93,9 @@ std::string PlaceInBody(const Volume& volume, const Eigen::AlignedBox3i& body, c
     whole.extend((volume.lps_from_index * c.cast<double>().homogeneous()).head<3>());
   }
   const Vector3d share = (box.center() - whole.min()).cwiseQuotient(whole.sizes().cwiseMax(1e-9));
-  return StrCat(Third(share.y(), "front", "middle", "back"), ", ", Third(share.x(), "right", "in the midline", "left"),
-                ", ", Third(share.z(), "lower", "middle height", "upper"));
+  return StrCat(Third(share.y(), "front", "middle", "back"), ", ",
+                Third(share.x(), "right", "in the midline", "left"), ", ",
+                Third(share.z(), "lower", "middle height", "upper"));
 }
 
 void MeasureOpenings(const Volume& volume, double threshold, const AirPart& part, const VoxelMask& mask,
@@ -136,9 +139,9 @@ double WidestBall(const Volume& volume, const VoxelMask& mask) {
     for (int y = -1; y <= 1; ++y)
       for (int x = -1; x <= 1; ++x)
         if (z < 0 || (z == 0 && (y < 0 || (y == 0 && x < 0))))
-          steps.push_back({x, y, z,
-                           static_cast<float>((volume.lps_from_index.topLeftCorner<3, 3>() *
-                                               Vector3d(x, y, z)).norm())});
+          steps.push_back(
+              {x, y, z,
+               static_cast<float>((volume.lps_from_index.topLeftCorner<3, 3>() * Vector3d(x, y, z)).norm())});
   float most = 0;
   const auto sweep = [&](bool forward) {
     const int count = static_cast<int>(mask.marks.size());
@@ -146,7 +149,8 @@ double WidestBall(const Volume& volume, const VoxelMask& mask) {
       const int i = forward ? k : count - 1 - k;
       float& here = distance[static_cast<size_t>(i)];
       if (here <= 0) continue;
-      const int x = i % mask.size.x(), y = i / mask.size.x() % mask.size.y(), z = i / mask.size.x() / mask.size.y();
+      const int x = i % mask.size.x(), y = i / mask.size.x() % mask.size.y(),
+                z = i / mask.size.x() / mask.size.y();
       const int sign = forward ? 1 : -1;
       for (const Step& step : steps) {
         const int a = x + sign * step.x, b = y + sign * step.y, c = z + sign * step.z;

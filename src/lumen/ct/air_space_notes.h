@@ -8,7 +8,8 @@
 namespace lumen {
 
 // "front, left, upper", by the body's box in voxels.
-std::string PlaceInBody(const Volume& volume, const Eigen::AlignedBox3i& body, const Eigen::AlignedBox3d& box);
+std::string PlaceInBody(const Volume& volume, const Eigen::AlignedBox3i& body,
+                        const Eigen::AlignedBox3d& box);
 // open_cm2 and cut_cm2.
 void MeasureOpenings(const Volume& volume, double threshold, const AirPart& part, const VoxelMask& mask,
                      AirSpace& space);

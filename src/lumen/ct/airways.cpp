@@ -20,7 +20,9 @@ std::vector<float> Smooth(const Volume& volume, const VoxelMask& area, int threa
   ParallelFor(area.size.z(), threads, [&](int64_t slice) {
     const int z = static_cast<int>(slice);
     const auto low = [](int first, int i) { return std::max(first + i - 1, 0); };
-    const auto high = [&](int first, int i, int axis) { return std::min(first + i + 1, volume.size[axis] - 1); };
+    const auto high = [&](int first, int i, int axis) {
+      return std::min(first + i + 1, volume.size[axis] - 1);
+    };
     for (int y = 0; y < area.size.y(); ++y) {
       for (int x = 0; x < area.size.x(); ++x) {
         float sum = 0;
@@ -111,9 +113,10 @@ std::optional<AirPart> FindAirway(const Volume& volume, const TissueLevels& leve
 AirPart Without(const AirPart& whole, const AirPart& part, const Vector3i& volume_size) {
   VoxelMask mask = MaskOf(whole, volume_size, 0);
   for (const AirRun& run : part.runs)
-    std::fill_n(mask.marks.begin() + static_cast<std::ptrdiff_t>(mask.Index(
-                                         run.x - mask.first.x(), run.y - mask.first.y(), run.z - mask.first.z())),
-                run.length, uint8_t{0});
+    std::fill_n(
+        mask.marks.begin() + static_cast<std::ptrdiff_t>(mask.Index(
+                                 run.x - mask.first.x(), run.y - mask.first.y(), run.z - mask.first.z())),
+        run.length, uint8_t{0});
   AirPart rest;
   for (const AirPart& piece : FindMaskParts(mask, 1, 1)) {
     rest.voxels += piece.voxels;

@@ -27,8 +27,7 @@ Vector3i CellStep(const Volume& volume) {
 }  // namespace
 
 BodyOutline::BodyOutline(const Volume& volume, double threshold)
-    : step_(CellStep(volume)),
-      size_((volume.size + step_ - Vector3i::Ones()).cwiseQuotient(step_)) {
+    : step_(CellStep(volume)), size_((volume.size + step_ - Vector3i::Ones()).cwiseQuotient(step_)) {
   const Cells body = FindBody(FindTissue(volume, threshold));
   ForEachCell(size_, [&](const Vector3i& c) {
     if (body[Index(c)] == 0) return;
@@ -57,9 +56,10 @@ BodyOutline::Cells BodyOutline::FindTissue(const Volume& volume, double threshol
   return cells;
 }
 
-// What is thin, a table's shell and a tube, goes by one step inwards; the body's own thin parts come back.
+// What is thin, a table's shell and a tube, goes by one step inwards; the body's own thin parts, the front of
+// a sinus, come back from all around.
 BodyOutline::Cells BodyOutline::FindBody(const Cells& tissue) const {
-  constexpr int kBack = 3;
+  constexpr int kBack = 8;
   Cells body = KeepLargest(Erode(tissue));
   for (int i = 0; i < kBack; ++i) body = GrowWithin(body, tissue);
   return body;

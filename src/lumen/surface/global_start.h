@@ -29,8 +29,8 @@ struct StartCandidate {
 };
 
 constexpr size_t kMostStarts = 48;
-// `model` in a few thousand points for features and matching, `dense` in more for scoring. Best first, at most
-// kMostStarts.
+// `model` in a few thousand points for features and matching, `dense` in more for scoring. Best first, at
+// most kMostStarts.
 std::vector<StartCandidate> FindStarts(const SurfacePoints& surface, const SurfacePoints& model,
                                        const SurfacePoints& dense, const GlobalStartOptions& options,
                                        int threads);

@@ -22,7 +22,8 @@ std::vector<T> Thin(const std::vector<T>& all, size_t count) {
 
 }  // namespace
 
-LumenPrior::LumenPrior(const SurfacePoints& surface, const std::vector<Vector3d>& path, const TriangleTree& model)
+LumenPrior::LumenPrior(const SurfacePoints& surface, const std::vector<Vector3d>& path,
+                       const TriangleTree& model)
     : model_(model), radius_(ComputeRadius(surface)), path_(Thin(path, kPathPoints)) {
   std::vector<Sight> sights;
   std::vector<Vector3d> places;

@@ -1,5 +1,5 @@
-// What is known of a registration before any shape is compared: the camera was in the air, and saw what it saw
-// through air.
+// What is known of a registration before any shape is compared: the camera was in the air, and saw what it
+// saw through air.
 #pragma once
 
 #include "lumen/geometry/sim3.h"
@@ -12,7 +12,8 @@ class LumenPrior {
  public:
   // `path`: camera centres; without them the places that the points were seen from stand in. Of both a few
   // dozen are kept. The tree must live as long.
-  LumenPrior(const SurfacePoints& surface, const std::vector<Eigen::Vector3d>& path, const TriangleTree& model);
+  LumenPrior(const SurfacePoints& surface, const std::vector<Eigen::Vector3d>& path,
+             const TriangleTree& model);
 
   // The share of the path that lies in the air; what is outside by less than a twentieth of the surface's
   // radius counts half. 1 if nothing is known.

@@ -19,7 +19,9 @@ struct PartShape {
 
 std::vector<PartShape> MeasureParts(const TriangleMesh& mesh, const MeshParts& parts) {
   std::vector<PartShape> shapes(parts.area.size());
-  const auto at = [&](int32_t corner) { return mesh.vertices[static_cast<size_t>(corner)].cast<double>().eval(); };
+  const auto at = [&](int32_t corner) {
+    return mesh.vertices[static_cast<size_t>(corner)].cast<double>().eval();
+  };
   const auto shape_of = [&](const auto& triangle) -> PartShape& {
     return shapes[static_cast<size_t>(parts.part_of_vertex[static_cast<size_t>(triangle[0])])];
   };
@@ -28,7 +30,8 @@ std::vector<PartShape> MeasureParts(const TriangleMesh& mesh, const MeshParts& p
   for (const auto& triangle : mesh.triangles) {
     PartShape& shape = shape_of(triangle);
     const Vector3d centre = shape.box.center();  // an open part's sign hangs least on where it is taken about
-    shape.volume += (at(triangle[0]) - centre).dot((at(triangle[1]) - centre).cross(at(triangle[2]) - centre)) / 6;
+    shape.volume +=
+        (at(triangle[0]) - centre).dot((at(triangle[1]) - centre).cross(at(triangle[2]) - centre)) / 6;
   }
   return shapes;
 }
@@ -41,7 +44,8 @@ std::vector<TriangleMesh> SplitModel(const TriangleMesh& model, double least_sha
   const std::vector<PartShape> shapes = MeasureParts(model, parts);
   std::vector<size_t> order(parts.area.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return parts.area[a] > parts.area[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return parts.area[a] > parts.area[b]; });
   const bool inwards = shapes[order.front()].volume < 0;
   std::vector<std::vector<char>> kept;
   std::vector<size_t> mains;

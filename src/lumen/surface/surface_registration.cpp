@@ -358,7 +358,8 @@ SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleM
   SurfaceRegistration result = RegisterOnce(surface, model, guess, path, options, threads);
   if (result.status != SurfaceRegistrationStatus::kNotRegistered) return result;
   // A model whose triangles face the tissue, as segmentations of the air do, is turned inside out.
-  const SurfaceRegistration turned = RegisterOnce(surface, FlipTriangles(model), guess, path, options, threads);
+  const SurfaceRegistration turned =
+      RegisterOnce(surface, FlipTriangles(model), guess, path, options, threads);
   return turned.matched_share > result.matched_share ? turned : result;
 }
 
