@@ -15,6 +15,7 @@ struct CtScanOptions {
   double offset = 0, slope = 1;       // slope * HU + offset is stored
   bool fluid = false;  // a fifth of the organ's air is water, and some other hollows have a level
   bool table = true;
+  double around = 0;  // mm of the body about the organ that are scanned; 0: all that a hospital would
   uint64_t seed = 1;  // of the body around the organ, and how it lies
 };
 

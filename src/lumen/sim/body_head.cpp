@@ -108,7 +108,7 @@ class OtherPassage {
   OtherPassage(const PassageFit& first, Random random, float far_end, int threads)
       : first_(first),
         shape_(DrawOtherShape(random, far_end)),
-        field_(*shape_, shape_->Voxel(), threads),
+        field_(*shape_, kOtherVoxel, threads),
         own_(FitPassage(field_)) {
     septum_ = kSeptum + first_.septum.most + own_.septum.most;
   }
@@ -135,7 +135,8 @@ class OtherPassage {
   }
 
  private:
-  static constexpr float kSeptum = 1.8F;  // mm, where it is thinnest
+  static constexpr float kOtherVoxel = 0.45F;  // mm; nobody travels there
+  static constexpr float kSeptum = 1.8F;       // mm, where it is thinnest
   PassageFit first_;
   std::unique_ptr<AnatomyShape> shape_;
   DistanceField field_;
@@ -475,7 +476,7 @@ void HeadMaker::PaintPassages() {
   body_.Open(entries[0] + Vector3f(0, -7, -8), 9);
   // Behind the septum both are one, and lead into the throat.
   body_.Paint(CutOff(second, At(length_ - 3, 0), {0, -1, 0}), kAirMatter);
-  body_.Open(throat_ + Vector3f(0, 3, 0), 19);
+  body_.Open(throat_ + Vector3f(0, 3, 0), 17);
 }
 
 void HeadMaker::PaintThroat() {
