@@ -129,10 +129,10 @@ CtEntry RegisterRunToTruth(const fs::path& run, const fs::path& sequence, const 
   const std::clock_t start = std::clock();
   const int threads = AvailableCores();
   const TriangleMesh& surface = placed.input.surface;
-  const std::vector<Vector3d> path = PathOf(placed.input.frames);
-  entry.from_nothing = RegisterSurface(surface, model, std::nullopt, options.registration, threads, path);
+  const RegistrationHints hints{PathOf(placed.input.frames), false};
+  entry.from_nothing = RegisterSurface(surface, model, std::nullopt, options.registration, threads, hints);
   const Sim3 guess = MakeGuess(placed.world_from_map, surface, options, entry.sequence);
-  entry.from_guess = RegisterSurface(surface, model, guess, options.registration, threads, path);
+  entry.from_guess = RegisterSurface(surface, model, guess, options.registration, threads, hints);
   entry.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   entry.nothing_error = MeasureCameras(placed, entry.from_nothing.model_from_surface);
   entry.guess_error = MeasureCameras(placed, entry.from_guess.model_from_surface);

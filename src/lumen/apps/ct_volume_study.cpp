@@ -93,7 +93,7 @@ CtOutcome Try(const PlacedRun& run, const ScannedPatient& patient, const std::op
   const Stopwatch watch;
   const SurfaceRegistration registration =
       RegisterSurface(run.input.surface, patient.model.wall, guess, options.registration, AvailableCores(),
-                      PathOf(run.input.frames));
+                      {PathOf(run.input.frames), true});
   CtOutcome outcome;
   outcome.seconds = watch.ElapsedMs() / 1000;
   outcome.status =
@@ -190,8 +190,9 @@ std::vector<CtCell> PlanCells(const std::vector<NamedSequence>& sequences, const
   return cells;
 }
 
-CtVolumeEntry StudyCtCell(const CtCell& cell, const std::vector<NamedSequence>& sequences, const PlacedRun& run,
-                        const ScannedPatient& patient, const CtStudyOptions& options) {
+CtVolumeEntry StudyCtCell(const CtCell& cell, const std::vector<NamedSequence>& sequences,
+                          const PlacedRun& run, const ScannedPatient& patient,
+                          const CtStudyOptions& options) {
   CtVolumeEntry entry;
   entry.run = sequences[cell.run].name;
   entry.patient = sequences[cell.patient].name;
@@ -252,7 +253,8 @@ std::vector<CtVolumeEntry> StudyCtVolumes(const std::vector<NamedSequence>& sequ
       }
       if (!placed.contains(cell.run))
         placed.emplace(cell.run, LoadPlacedRun(runs[cell.run], sequences[cell.run].folder, options.fusion));
-      const CtVolumeEntry entry = StudyCtCell(cell, sequences, placed.at(cell.run), scanned.at(scan), options);
+      const CtVolumeEntry entry =
+          StudyCtCell(cell, sequences, placed.at(cell.run), scanned.at(scan), options);
       WriteFileAtomically(file, EntryToJson(entry).Dump(2) + "\n");
       LogInfo("registered ", run, " in ", scan, ": ",
               entry.failure.empty() ? entry.from_nothing.status : entry.failure);

@@ -64,8 +64,9 @@ void Register(const RegisterOptions& options) {
   const RegistrationModel model = LoadRegistrationModel(options.model);
   LogInfo("registering ", input.surface.triangles.size(), " triangles to ", model.wall.triangles.size(),
           model.cavities.empty() ? "" : StrCat(" of ", model.cavities.size(), " air spaces"));
-  const SurfaceRegistration registration = RegisterSurface(
-      input.surface, model.wall, guess, config.registration, AvailableCores(), PathOf(input.frames));
+  const SurfaceRegistration registration =
+      RegisterSurface(input.surface, model.wall, guess, config.registration, AvailableCores(),
+                      {PathOf(input.frames), !model.cavities.empty()});
   const RegistrationPlace place = FindPlace(input, model, registration);
   if (!options.json.empty())
     WriteFileAtomically(options.json, RegistrationToJson(registration, place).Dump(2) + "\n");

@@ -15,7 +15,7 @@ struct GlobalStartOptions {
   double scale_step = 1.25;                // between hypotheses
   double feature_radius = 0.4;             // in the surface's own radius
   int matches = 3;                         // per point
-  int trials = 60000;                      // per scale
+  int trials = 400000;                     // per scale
   int kept = 12;                           // per scale
   int near_kept = 40;                      // around a guess
   uint64_t seed = 1;

@@ -86,6 +86,7 @@ class Registrar {
             const SurfaceRegistrationOptions& options, int threads)
       : options_(options),
         threads_(threads),
+        quick_(SampleSurface(surface, std::max(options.coarse_points / 3, 50))),
         coarse_(SampleSurface(surface, options.coarse_points)),
         middle_(SampleSurface(surface, options.fine_points / 4)),
         fine_(SampleSurface(surface, options.fine_points, "confidence")),
@@ -106,7 +107,9 @@ class Registrar {
     global.most_scale = options_.most_scale;
     global.weigh = [this](const Sim3& start) { return prior_.Weigh(start); };
     std::vector<StartCandidate> starts;
+    const int trials = global.trials;
     for (const ModelPart& part : parts_) {
+      global.trials = static_cast<int>(part.share * part.share * trials);
       const GuessRange range{options_.guess_degrees, options_.guess_distance, options_.guess_scale};
       const std::vector<StartCandidate> found =
           guess ? FindStartsNear(coarse_, part.dense, *guess, range, global)
@@ -115,22 +118,18 @@ class Registrar {
     }
     std::stable_sort(starts.begin(), starts.end(),
                      [](const StartCandidate& a, const StartCandidate& b) { return a.score > b.score; });
-    const size_t most = parts_.size() > 1 ? 2 * kMostStarts : kMostStarts;
-    if (starts.size() > most) starts.resize(most);
     return starts;
   }
 
   // All starts coarsely, a few finely; best first.
   std::vector<Answer> Solve(const std::vector<StartCandidate>& starts) const {
-    std::vector<Answer> answers(starts.size());
-    ParallelFor(static_cast<int64_t>(starts.size()), threads_, [&](int64_t i) {
-      const Sim3& start = starts[static_cast<size_t>(i)].model_from_surface;
-      answers[static_cast<size_t>(i)] = {RefineSimilarity(coarse_, tree_, start, Reaches(start, 0.3, 0.06)),
-                                         {}};
+    std::vector<Answer> answers = SolveQuickly(starts);
+    ParallelFor(static_cast<int64_t>(answers.size()), threads_, [&](int64_t i) {
+      IcpResult& fit = answers[static_cast<size_t>(i)].fit;
+      const Sim3 start = fit.model_from_surface.AtCentre();
+      fit = RefineSimilarity(coarse_, tree_, start, Reaches(start, kQuickReach, 0.06));
     });
-    std::erase_if(answers, [&](const Answer& answer) {
-      return !(prior_.Weigh(answer.fit.model_from_surface.AtCentre()) > 0);
-    });
+    std::erase_if(answers, [&](const Answer& answer) { return !IsPossible(answer); });
     answers = Distinct(std::move(answers), 1);
     if (answers.size() > kFine) answers.resize(kFine);
     ParallelFor(static_cast<int64_t>(answers.size()), threads_, [&](int64_t i) {
@@ -199,9 +198,31 @@ class Registrar {
   static constexpr size_t kFine = 3;
   // The place is found with a short reach, which outliers and missing parts do not mislead; a long one at the
   // end has the surface fit as a whole, and not where it happens to lie best, and reaches what drifted most.
-  static constexpr double kMiddleReach = 0.045, kScoreReach = 0.06, kLastReach = 0.1;
+  static constexpr double kQuickReach = 0.12, kMiddleReach = 0.045, kScoreReach = 0.06, kLastReach = 0.1;
   static constexpr int kLastIterations = 100;  // along a tube steps are short
   static constexpr double kOutlying = 10;      // medians; of SLAM's own errors 95 % lie within four or five
+
+  // Few points and steps tell most wrong starts from right ones.
+  std::vector<Answer> SolveQuickly(const std::vector<StartCandidate>& starts) const {
+    std::vector<Answer> answers(starts.size());
+    ParallelFor(static_cast<int64_t>(starts.size()), threads_, [&](int64_t i) {
+      const Sim3& start = starts[static_cast<size_t>(i)].model_from_surface;
+      IcpOptions icp = Reaches(start, 0.3, kQuickReach);
+      icp.iterations = 2;
+      icp.last_iterations = 3;
+      answers[static_cast<size_t>(i)] = {RefineSimilarity(quick_, tree_, start, icp), {}};
+    });
+    std::erase_if(answers, [&](const Answer& answer) { return !IsPossible(answer); });
+    std::stable_sort(answers.begin(), answers.end(),
+                     [](const Answer& a, const Answer& b) { return a.fit.cost < b.fit.cost; });
+    constexpr size_t kMost = 48;
+    if (answers.size() > kMost) answers.resize(kMost);
+    return answers;
+  }
+
+  bool IsPossible(const Answer& answer) const {
+    return prior_.Weigh(answer.fit.model_from_surface.AtCentre()) > 0;
+  }
 
   // Only once the similarity is found: before that a surface would be bent to fit where it does not belong.
   DriftingSimilarity Settle(const Sim3& fit) const {
@@ -253,6 +274,7 @@ class Registrar {
 
   struct ModelPart {
     SurfacePoints model, dense;
+    double share = 1;  // of the largest part's extent, as far as it asks for points
   };
   // Smaller parts are told by fewer points.
   static std::vector<ModelPart> SampleParts(const TriangleMesh& model) {
@@ -264,7 +286,7 @@ class Registrar {
       largest = std::max(largest, area);
       const double share = std::max(std::sqrt(area / largest), 0.25);
       parts.push_back({SampleSurface(piece, static_cast<int>(share * kModelPoints)),
-                       SampleSurface(piece, static_cast<int>(share * kDensePoints))});
+                       SampleSurface(piece, static_cast<int>(share * kDensePoints)), share});
     }
     return parts;
   }
@@ -272,7 +294,7 @@ class Registrar {
   const SurfaceRegistrationOptions& options_;
   int threads_;
   // Where the surface lies, all of it says alike; how exactly, those parts say that were seen from near.
-  SurfacePoints coarse_, middle_, fine_, near_;
+  SurfacePoints quick_, coarse_, middle_, fine_, near_;
   std::vector<ModelPart> parts_;
   TriangleTree tree_;
   double radius_;
@@ -354,12 +376,12 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
 SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleMesh& model,
                                     const std::optional<Sim3>& guess,
                                     const SurfaceRegistrationOptions& options, int threads,
-                                    const std::vector<Vector3d>& path) {
-  SurfaceRegistration result = RegisterOnce(surface, model, guess, path, options, threads);
-  if (result.status != SurfaceRegistrationStatus::kNotRegistered) return result;
+                                    const RegistrationHints& hints) {
+  SurfaceRegistration result = RegisterOnce(surface, model, guess, hints.path, options, threads);
+  if (result.status != SurfaceRegistrationStatus::kNotRegistered || hints.faces_air) return result;
   // A model whose triangles face the tissue, as segmentations of the air do, is turned inside out.
   const SurfaceRegistration turned =
-      RegisterOnce(surface, FlipTriangles(model), guess, path, options, threads);
+      RegisterOnce(surface, FlipTriangles(model), guess, hints.path, options, threads);
   return turned.matched_share > result.matched_share ? turned : result;
 }
 

@@ -27,6 +27,12 @@ struct SurfaceRegistrationOptions {
   void Describe(ConfigVisitor& visitor);
 };
 
+// What is known beside the two surfaces.
+struct RegistrationHints {
+  std::vector<Eigen::Vector3d> path;  // where the camera was, in the surface's frame: in the air
+  bool faces_air = false;             // the model's triangles are known to
+};
+
 enum class SurfaceRegistrationStatus {
   kRegistered,
   kTooSmall,       // one of the two has hardly any triangles, or none with an area
@@ -58,12 +64,11 @@ struct SurfaceRegistration {
 };
 
 // `guess`: model_from_surface, roughly. Triangles of both should face the air; if the model's face the other
-// way this is found out. A model of several parts, a CT's air spaces, is searched part by part. `path`: where
-// the camera was, in the surface's frame: it cannot have been outside of the lumen.
+// way this is found out. A model of several parts, a CT's air spaces, is searched part by part.
 SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleMesh& model,
                                     const std::optional<Sim3>& guess,
                                     const SurfaceRegistrationOptions& options, int threads,
-                                    const std::vector<Eigen::Vector3d>& path = {});
+                                    const RegistrationHints& hints = {});
 
 // The surface where it belongs.
 TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface);
