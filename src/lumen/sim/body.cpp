@@ -240,12 +240,6 @@ Volume ScanGridOf(const Body& body, const CtScanOptions& options, int threads) {
   return volume;
 }
 
-void LimitView(const Anatomy& organ, float around, Body& body) {
-  const Eigen::AlignedBox3f box = OrganAir(organ, body.body_from_anatomy).box;
-  const Vector3f margin = Vector3f::Constant(around);
-  body.field_of_view = {box.min() - margin, box.max() + margin};
-}
-
 }  // namespace
 
 void CheckCtScan(const CtScanOptions& options) {
@@ -258,9 +252,8 @@ void CheckCtScan(const CtScanOptions& options) {
 
 SimulatedCt ScanBody(const Anatomy& organ, const CtScanOptions& options, int threads) {
   CheckCtScan(options);
-  Body body = organ.Kind() == AnatomyKind::kNasal ? MakeHead(organ, options, threads)
-                                                  : MakeTrunk(organ, options, threads);
-  if (options.around > 0) LimitView(organ, static_cast<float>(options.around), body);
+  const Body body = organ.Kind() == AnatomyKind::kNasal ? MakeHead(organ, options, threads)
+                                                        : MakeTrunk(organ, options, threads);
   SimulatedCt ct;
   ct.volume = ScanGridOf(body, options, threads);
   ct.lps_from_anatomy = body.lps_from_body * body.body_from_anatomy;
