@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kScanBlock = 8;         // voxels along the edge of what is looked through at once
 constexpr double kSample = 0.5;       // mm: parts are looked at this closely near their surfaces
-constexpr int kMostSamples = 4;       // along an axis of a voxel
+constexpr int kMostSamples = 3;       // along an axis of a voxel
 constexpr double kPsf = 0.4;          // mm, standard deviation of the scanner's blur in the plane
 constexpr float kCarefulness = 1.4F;  // solids know their distances about as well as this
 constexpr float kLeastHu = -1024, kMostHu = 3071;  // 12 bits, as scanners write
