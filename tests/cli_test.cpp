@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <fstream>
 
+#include "lumen/base/file.h"
 #include "lumen/base/random.h"
 #include "lumen/base/test_data.h"
 #include "lumen/base/text.h"
 #include "lumen/io/opencv_codec.h"
 #include "lumen/io/png.h"
 #include "lumen/io/sequence_folder.h"
+#include "lumen/io/volume_file.h"
 #include "lumen/network/weights.h"
 #include "tests/command.h"
 
@@ -268,6 +270,22 @@ TEST(Cli, SimulateWritesASequenceWithItsTruthAndTheSameBytesEveryTime) {
   EXPECT_TRUE(fs::exists(folder.Path() / "a/model.ply"));
 }
 
+TEST(Cli, SimulateWritesACtOfTheBodyAndWhereTheWorldLiesInIt) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.Path() / "seq";
+  ASSERT_EQ(RunCommand(StrCat("lumen simulate ", out.string(),
+                              " --anatomy stomach --frames 1 --size 80x64 --no-coverage",
+                              " --ct 6x8 --ct-offset 1024 --ct-fluid --ct-noise 5"))
+                .code,
+            0);
+  const Volume ct = LoadVolume(out / "ct.nii");
+  EXPECT_NEAR(ct.lps_from_index(0, 0), 6, 1e-4);
+  EXPECT_NEAR(ct.lps_from_index(2, 2), 8, 1e-4);
+  EXPECT_GT(ct.Most(), 1500);  // bone
+  EXPECT_GE(ct.Least(), -2000 + 1024);
+  EXPECT_EQ(Split(ReadFile(out / "ct_from_world.txt"), '\n').size(), 5U);  // four lines, each ended
+}
+
 TEST(Cli, SimulateFaultsAreOneLineAndLeaveNothing) {
   const TemporaryFolder folder;
   const fs::path out = folder.Path() / "out";
@@ -279,6 +297,9 @@ TEST(Cli, SimulateFaultsAreOneLineAndLeaveNothing) {
   ExpectFault(simulate + "--size 3x3", 2, "expected WIDTHxHEIGHT", out);
   ExpectFault(simulate + "--path sideways", 2, "sideways", out);
   ExpectFault(simulate + "--degrade smoke:9", 2, "smoke", out);
+  ExpectFault(simulate + "--ct 1x2x3", 2, "PIXELxSLICE", out);
+  ExpectFault(simulate + "--ct 0", 2, "measure", out);
+  ExpectFault(simulate + "--ct-fluid", 2, "needs --ct", out);
   ExpectFault(StrCat("( ", FullDisk(8), simulate, "--frames 2 --size 160x128 --threads 1 )"), 3,
               "cannot write", out);
   fs::create_directory(out);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kScanBlock = 8;         // voxels along the edge of what is looked through at once
 constexpr double kSample = 0.5;       // mm: parts are looked at this closely near their surfaces
-constexpr int kMostSamples = 4;       // along an axis of a voxel
+constexpr int kMostSamples = 3;       // along an axis of a voxel
 constexpr double kPsf = 0.4;          // mm, standard deviation of the scanner's blur in the plane
 constexpr float kCarefulness = 1.4F;  // solids know their distances about as well as this
 constexpr float kLeastHu = -1024, kMostHu = 3071;  // 12 bits, as scanners write
@@ -240,12 +240,6 @@ Volume ScanGridOf(const Body& body, const CtScanOptions& options, int threads) {
   return volume;
 }
 
-void LimitView(const Anatomy& organ, float around, Body& body) {
-  const Eigen::AlignedBox3f box = OrganAir(organ, body.body_from_anatomy).box;
-  const Vector3f margin = Vector3f::Constant(around);
-  body.field_of_view = {box.min() - margin, box.max() + margin};
-}
-
 }  // namespace
 
 void CheckCtScan(const CtScanOptions& options) {
@@ -258,9 +252,8 @@ void CheckCtScan(const CtScanOptions& options) {
 
 SimulatedCt ScanBody(const Anatomy& organ, const CtScanOptions& options, int threads) {
   CheckCtScan(options);
-  Body body = organ.Kind() == AnatomyKind::kNasal ? MakeHead(organ, options, threads)
-                                                  : MakeTrunk(organ, options, threads);
-  if (options.around > 0) LimitView(organ, static_cast<float>(options.around), body);
+  const Body body = organ.Kind() == AnatomyKind::kNasal ? MakeHead(organ, options, threads)
+                                                        : MakeTrunk(organ, options, threads);
   SimulatedCt ct;
   ct.volume = ScanGridOf(body, options, threads);
   ct.lps_from_anatomy = body.lps_from_body * body.body_from_anatomy;

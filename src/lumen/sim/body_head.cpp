@@ -167,6 +167,7 @@ class HeadMaker {
   void PaintEars();
   void PaintMouth();
   void PaintPassages();
+  void PaintOstium(const BodySolid& sinus);
   void PaintThroat();
   void PaintFluid();
 
@@ -209,7 +210,9 @@ HeadMaker::HeadMaker(const Anatomy& nose, const CtScanOptions& options, int thre
            organ_.box};
   both_.box.extend(organ_.box.min() - Vector3f(40, 0, 20));
   both_.box.extend(organ_.box.max() + Vector3f(40, 0, 20));
-  near_ = Bake(both_, 1, threads).distance;
+  body_.field_of_view =
+      ChooseView({Vector3f(middle_ - 125, -42, -112), Vector3f(middle_ + 125, 228, 168)}, organ_, options);
+  near_ = Bake(both_, body_.Reach(), 1, threads).distance;
   open_mouth_ = random_.Chance(0.4) ? Draw(6, 16) : 0;
   throat_ = ToHead(nose.Routes().front().At(nose.Routes().front().Length()).position);
 }
@@ -236,7 +239,7 @@ BodySolid HeadMaker::MakeSkin() {
 }
 
 void HeadMaker::PaintSoftParts() {
-  const BodySolid skin = Bake(MakeSkin(), 1.5F, threads_);
+  const BodySolid skin = Bake(MakeSkin(), body_.Reach(), 1.5F, threads_);
   body_.Paint(skin, kSkinMatter);
   body_.Paint(Grow(skin, -1.8F), kFatMatter);
   body_.Paint(Grow(skin, -5.5F), kMuscleMatter);
@@ -271,7 +274,7 @@ void HeadMaker::PaintSkull() {
   // The brain's lower side slopes down towards the neck, and keeps clear of the nose.
   BodySolid brain = MakeEllipsoid(At(95 + back, 72), {61, 82, 73});
   brain = CutOff(brain, At(30, std::max(50.0F, roof_ + 14)), {0, -0.42F, -1});
-  brain = Bake(KeepAway(brain, near_, 7), 2, threads_);
+  brain = Bake(KeepAway(brain, near_, 7), body_.Reach(), 2, threads_);
   const float thick = Draw(5.5, 7.5);
   body_.Paint(Grow(brain, thick), kCortexMatter);
   const BodySolid table = Grow(brain, thick - 1.6F);
@@ -474,9 +477,29 @@ void HeadMaker::PaintPassages() {
   for (const Vector3f& entry : entries)
     body_.Paint(MakeRod(entry + Vector3f(0, -5, -1), entry + Vector3f(0, -14, -26), 3.8F, 5), kAirMatter);
   body_.Open(entries[0] + Vector3f(0, -7, -8), 9);
+  const bool both_sides = random_.Chance(0.7);
+  const bool left = random_.Chance(0.5);
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    if (both_sides || (side == 1) == left) PaintOstium(maxillary_[side]);
+  }
   // Behind the septum both are one, and lead into the throat.
   body_.Paint(CutOff(second, At(length_ - 3, 0), {0, -1, 0}), kAirMatter);
   body_.Open(throat_ + Vector3f(0, 3, 0), 17);
+}
+
+// The narrow way from a sinus into the passage beside it.
+void HeadMaker::PaintOstium(const BodySolid& sinus) {
+  constexpr float kStep = 0.5F, kDeep = 0.7F;  // mm; into the passage's air
+  const float inwards = sinus.box.center().x() > middle_ ? -1.0F : 1.0F;
+  for (const float up : {9.0F, 5.0F, 1.0F, -3.0F}) {
+    const Vector3f from = sinus.box.center() + Vector3f(0, 0, up);
+    Vector3f to = from;
+    while (both_.distance(to) > -kDeep && (middle_ - to.x()) * inwards > 0) to.x() += inwards * kStep;
+    if (both_.distance(to) > -kDeep) continue;
+    body_.Paint(MakeRod(from, to, 1.4F, 1.2F), kAirMatter);
+    body_.Open(to - Vector3f(inwards, 0, 0), 4);
+    return;
+  }
 }
 
 void HeadMaker::PaintThroat() {
@@ -505,7 +528,6 @@ void HeadMaker::PaintFluid() {
 
 Body HeadMaker::Make() {
   const float back = 195 + 0.4F * (length_ - 75);
-  body_.field_of_view = {Vector3f(middle_ - 125, -42, -112), Vector3f(middle_ + 125, 228, 168)};
   if (options_.table) PaintTable(back, At(95, 20), true, body_);
   PaintSoftParts();
   PaintSkull();

@@ -135,11 +135,13 @@ BodySolid CutOff(const BodySolid& solid, const Vector3f& point, const Vector3f& 
           solid.box};
 }
 
-BodySolid Bake(const BodySolid& solid, float step, int threads) {
+BodySolid Bake(const BodySolid& solid, const AlignedBox3f& within, float step, int threads) {
+  const AlignedBox3f box = solid.box.intersection(within);
+  if (box.isEmpty()) return solid;
   auto baked = std::make_shared<BakedShape>();
-  baked->origin = solid.box.min() - Vector3f::Constant(step);
+  baked->origin = box.min() - Vector3f::Constant(step);
   baked->step = step;
-  baked->size = (solid.box.sizes() / step).array().ceil().cast<int>() + 3;
+  baked->size = (box.sizes() / step).array().ceil().cast<int>() + 3;
   baked->values.resize(static_cast<size_t>(baked->size.x()) * static_cast<size_t>(baked->size.y()) *
                        static_cast<size_t>(baked->size.z()));
   ParallelFor(baked->size.z(), threads, [&](int64_t z) {
@@ -181,6 +183,10 @@ void Body::PaintBone(const BodySolid& solid, float cortex) {
   Paint(Grow(solid, -cortex), kMarrowMatter);
 }
 
+AlignedBox3f Body::Reach() const {
+  return GrowBox(field_of_view, 0.08F * field_of_view.sizes().maxCoeff() + 4);
+}
+
 float AirDistance(const DistanceField& field, const Vector3f& p) {
   // A voxel within the box, where the field still says how far the air is.
   const Eigen::AlignedBox3f box = field.Bounds();
@@ -215,6 +221,10 @@ float FluidLevel(const Anatomy& organ, const Rigid3& lps_from_anatomy, double sh
   const auto rank = static_cast<ptrdiff_t>((1 - share) * static_cast<double>(posterior.size() - 1));
   std::nth_element(posterior.begin(), posterior.begin() + rank, posterior.end());
   return posterior[static_cast<size_t>(rank)];
+}
+
+AlignedBox3f ChooseView(const AlignedBox3f& usual, const BodySolid& organ, const CtScanOptions& options) {
+  return options.around > 0 ? GrowBox(organ.box, static_cast<float>(options.around)) : usual;
 }
 
 // A shell of carbon with foam in it and a mat on it, in the scanner's frame: it does not turn with the

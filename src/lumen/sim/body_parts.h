@@ -50,8 +50,9 @@ BodySolid Join(const BodySolid& a, const BodySolid& b, float rounding);
 BodySolid KeepAway(const BodySolid& solid, const BodyShape& other, float mm);
 // The solid on one side of a plane: where normal·(p - point) < 0.
 BodySolid CutOff(const BodySolid& solid, const Eigen::Vector3f& point, const Eigen::Vector3f& normal);
-// The same from a grid of this many mm: for smooth solids that are made of many and asked for often.
-BodySolid Bake(const BodySolid& solid, float step, int threads);
+// The same from a grid of this many mm, good within the box: for smooth solids that are made of many and
+// asked for often.
+BodySolid Bake(const BodySolid& solid, const Eigen::AlignedBox3f& within, float step, int threads);
 // Of the solid, what lies behind (posterior of) a level: fluid in a hollow.
 BodySolid FillTo(const BodySolid& hollow, const Rigid3& lps_from_body, float level);
 
@@ -82,6 +83,9 @@ class Body {
 
   Rigid3 body_from_anatomy;
   Rigid3 lps_from_body;
+  // Where a voxel can lie, however the patient does.
+  Eigen::AlignedBox3f Reach() const;
+
   Eigen::AlignedBox3f field_of_view;  // what is scanned: in the body's frame, but upright on the table
 
  private:
@@ -96,6 +100,10 @@ BodySolid OrganAir(const Anatomy& organ, const Rigid3& body_from_anatomy);
 float AirDistance(const DistanceField& field, const Eigen::Vector3f& p);
 // The level (LPS, posterior) behind which this share of the organ's air lies.
 float FluidLevel(const Anatomy& organ, const Rigid3& lps_from_anatomy, double share);
+
+// What is scanned of a body: all that is usual, or what lies about the organ.
+Eigen::AlignedBox3f ChooseView(const Eigen::AlignedBox3f& usual, const BodySolid& organ,
+                               const CtScanOptions& options);
 
 void PaintTable(float back, const Eigen::Vector3f& middle, bool head_rest, Body& body);
 

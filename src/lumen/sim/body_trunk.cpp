@@ -80,9 +80,9 @@ TrunkMaker::TrunkMaker(const Anatomy& organ, const CtScanOptions& options, int t
       body_(random_) {
   PlaceOrgan();
   organ_ = OrganAir(organ, body_.body_from_anatomy);
-  near_ = Bake(organ_, 1.5F, threads).distance;
   body_.lps_from_body = DrawPatientPose(random_.Split("pose"));
   SizeTrunk();
+  near_ = Bake(organ_, body_.Reach(), 1.5F, threads).distance;
 }
 
 // The colon's depth leads up, the stomach's and the airway's down; what is down for the camera is the back.
@@ -124,8 +124,9 @@ void TrunkMaker::SizeTrunk() {
   const float margin = std::clamp(0.5F * (kMostVolume / across.prod() - box.sizes().z()), 4.0F, kMargin);
   low_ = box.min().z() - margin;
   high_ = box.max().z() + margin;
-  body_.field_of_view = {Vector3f(-0.5F * across.x(), -half_depth_ - 12, low_),
-                         Vector3f(0.5F * across.x(), half_depth_ + table, high_)};
+  body_.field_of_view = ChooseView({Vector3f(-0.5F * across.x(), -half_depth_ - 12, low_),
+                                    Vector3f(0.5F * across.x(), half_depth_ + table, high_)},
+                                   organ_, options_);
   diaphragm_ = IsChest() ? box.min().z() - 25
                          : (IsColon() ? std::max(270.0F, box.max().z() - 30) : box.max().z() - 22);
 }
@@ -152,10 +153,8 @@ void TrunkMaker::PaintHull() {
     for (const float side : {-1.0F, 1.0F})
       hull = Join(hull, MakeRod({side * 82, 0, 60}, {side * 84, 0, -400}, 78, 70), 12);
   }
-  hull.box = body_.field_of_view;
-  hull.box.extend(hull.box.min() - Vector3f::Constant(40));
-  hull.box.extend(hull.box.max() + Vector3f::Constant(40));
-  hull = hull_ = Bake(hull, 2, threads_);
+  hull.box = body_.Reach();
+  hull = hull_ = Bake(hull, body_.Reach(), 2, threads_);
   body_.Paint(hull, kSkinMatter);
   body_.Paint(Grow(hull, -2), kFatMatter);
   body_.Paint(Grow(hull, -fat_), kMuscleMatter);
@@ -332,7 +331,8 @@ void TrunkMaker::PaintLung(float side, const BodyShape& between) {
   lung = CutOff(lung, {side * 4, 0, 0}, {-side, 0, 0});
   lung = KeepAway(lung, between, 1);
   if (!IsChest()) lung = Clear(lung, 6);
-  lung = Bake(lung, 2, threads_);
+  const BodyShape drawn = lung.distance;
+  lung = Bake(lung, body_.Reach(), 2, threads_);
   body_.Paint(Grow(lung, 1), kPartWallMatter);  // the pleura
   body_.Paint(lung, kLungMatter);
   const float root = IsChest() ? FindFork() - 14 : high_ + 60;
