@@ -15,8 +15,8 @@ struct GlobalStartOptions {
   double scale_step = 1.25;                // between hypotheses
   double feature_radius = 0.4;             // in the surface's own radius
   int matches = 3;                         // per point
-  int trials = 400000;                     // per scale
-  int kept = 12;                           // per scale
+  int trials = 1000000;                    // per scale
+  int kept = 24;                           // per scale
   int near_kept = 40;                      // around a guess
   uint64_t seed = 1;
   // How believable a start is for other reasons, 0 to 1: scores are multiplied by it.
@@ -28,7 +28,7 @@ struct StartCandidate {
   double score = 0;  // share of the surface's points that lie on the model
 };
 
-constexpr size_t kMostStarts = 48;
+constexpr size_t kMostStarts = 160;
 // `model` in a few thousand points for features and matching, `dense` in more for scoring. Best first, at
 // most kMostStarts.
 std::vector<StartCandidate> FindStarts(const SurfacePoints& surface, const SurfacePoints& model,

@@ -111,13 +111,13 @@ class Registrar {
     for (const ModelPart& part : parts_) {
       global.trials = static_cast<int>(part.share * part.share * trials);
       const GuessRange range{options_.guess_degrees, options_.guess_distance, options_.guess_scale};
-      const std::vector<StartCandidate> found =
-          guess ? FindStartsNear(coarse_, part.dense, *guess, range, global)
-                : FindStarts(coarse_, part.model, part.dense, global, threads_);
+      std::vector<StartCandidate> found = guess
+                                              ? FindStartsNear(coarse_, part.dense, *guess, range, global)
+                                              : FindStarts(coarse_, part.model, part.dense, global, threads_);
+      const auto most = static_cast<size_t>(part.share * kMostStarts);
+      if (found.size() > most) found.resize(most);
       starts.insert(starts.end(), found.begin(), found.end());
     }
-    std::stable_sort(starts.begin(), starts.end(),
-                     [](const StartCandidate& a, const StartCandidate& b) { return a.score > b.score; });
     return starts;
   }
 
