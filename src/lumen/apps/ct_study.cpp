@@ -126,9 +126,11 @@ CtEntry RegisterRunToTruth(const fs::path& run, const fs::path& sequence, const 
   entry.aligned_error = MeasureCameras(pairs, *alignment);
   const std::clock_t start = std::clock();
   const int threads = AvailableCores();
-  entry.from_nothing = RegisterSurface(input.surface, model, std::nullopt, options.registration, threads);
+  entry.from_nothing =
+      RegisterSurface(input.surface, model, std::nullopt, options.registration, threads, input.measured);
   const Sim3 guess = MakeGuess(*alignment, input.surface, options, entry.sequence);
-  entry.from_guess = RegisterSurface(input.surface, model, guess, options.registration, threads);
+  entry.from_guess =
+      RegisterSurface(input.surface, model, guess, options.registration, threads, input.measured);
   entry.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   entry.nothing_error = MeasureCameras(pairs, entry.from_nothing.model_from_surface);
   entry.guess_error = MeasureCameras(pairs, entry.from_guess.model_from_surface);

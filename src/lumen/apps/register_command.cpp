@@ -63,7 +63,7 @@ void Register(const RegisterOptions& options) {
   const TriangleMesh model = LoadModelSurface(options.model);
   LogInfo("registering ", input.surface.triangles.size(), " triangles to ", model.triangles.size());
   const SurfaceRegistration registration =
-      RegisterSurface(input.surface, model, guess, config.registration, AvailableCores());
+      RegisterSurface(input.surface, model, guess, config.registration, AvailableCores(), input.measured);
   if (!options.json.empty())
     WriteFileAtomically(options.json, RegistrationToJson(registration).Dump(2) + "\n");
   if (!options.out.empty()) SaveRegistration(options.out, input, model, registration);

@@ -73,6 +73,13 @@ TEST(RegistrationJudge, WhereTheGuessLiesInAnotherOrganMakesNoDifference) {
   EXPECT_EQ(result.status, SurfaceRegistrationStatus::kNotRegistered);
 }
 
+// Points that lie exactly on the surface do not make it another's.
+TEST(RegistrationJudge, MeasuredPointsDoNotRegisterAnotherOrgan) {
+  const TriangleMesh& other = Airway().model;
+  const SurfacePoints measured = SampleSurface(Nose().surface, 1000);
+  EXPECT_FALSE(RegisterSurface(Nose().surface, other, GuessAmid(other), {}, 2, measured).confident);
+}
+
 // A straight tube along z, seen from inside.
 TriangleMesh Tube(float radius, float from, float to) {
   TriangleMesh mesh;

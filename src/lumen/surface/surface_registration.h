@@ -11,6 +11,7 @@
 #include "lumen/geometry/drifting_similarity.h"
 #include "lumen/surface/constraint.h"
 #include "lumen/surface/global_start.h"
+#include "lumen/surface/mesh_tools.h"
 
 namespace lumen {
 
@@ -58,10 +59,13 @@ struct SurfaceRegistration {
 };
 
 // `guess`: model_from_surface, roughly. Triangles of both should face the air; if the model's face the other
-// way this is found out.
+// way this is found out. `measured`: points of the surface's wall that are known better than it, weighted by
+// 1 / sigma across the wall. Where there are enough, they have the last word, and which of several places it
+// is is theirs to say; the surface finds the places.
 SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleMesh& model,
                                     const std::optional<Sim3>& guess,
-                                    const SurfaceRegistrationOptions& options, int threads);
+                                    const SurfaceRegistrationOptions& options, int threads,
+                                    const SurfacePoints& measured = {});
 
 // The surface where it belongs.
 TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface);
