@@ -214,6 +214,7 @@ Json RegistrationToJson(const SurfaceRegistration& registration) {
   json["drift"]["least_scale"] = registration.least_scale;
   json["drift"]["most_scale"] = registration.most_scale;
   json["runner_up"] = registration.runner_up;
+  json["misfit"] = registration.misfit ? Json(*registration.misfit) : Json();
   json["discord_mm"] = registration.discord ? Json(*registration.discord) : Json();
   json["constraints"] = Json::MakeArray();
   for (const Constraint& constraint : registration.constraints)

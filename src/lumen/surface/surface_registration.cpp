@@ -96,6 +96,7 @@ class Registrar {
 
   const TriangleTree& Tree() const { return tree_; }
   const SurfacePoints& Fine() const { return fine_; }
+  bool Measured() const { return measured_.Size() > 0; }
   // What the last fit is made with.
   const SurfacePoints& Last() const { return Measured() ? measured_ : near_; }
   double Radius() const { return radius_; }
@@ -212,7 +213,6 @@ class Registrar {
     return RefineSimilarity(points, tree_, start, icp).model_from_surface;
   }
 
-  bool Measured() const { return measured_.Size() > 0; }
   // Too few, or all in one corner: the surface knows more.
   bool Tells(const SurfacePoints& measured) const {
     constexpr size_t kLeast = 300;
@@ -341,9 +341,11 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   const Answer& best = answers.front();
   result.placement = registrar.Finish(best.settled.model_from_surface);
   AddSimilarity(registrar.Last(), result);
-  constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
+  if (registrar.Measured())
+    result.misfit = MeasureMisfit(registrar.Last(), registrar.Tree(), result.placement);
+  constexpr double kClearlyWorse = 1.25, kFarWorse = 2, kMatchShare = 0.1;
   result.runner_up = registrar.RunnerUp(answers);
-  result.ambiguous = result.runner_up > 0 && result.runner_up < kClearlyWorse;
+  result.ambiguous = result.runner_up > 0 && result.runner_up < (Misfits(result) ? kFarWorse : kClearlyWorse);
   // A small surface must not be matched because it is small.
   const double radius = registrar.Radius() * result.model_from_surface.Scale();
   const double match_distance = std::min(options.match_distance, kMatchShare * radius);

@@ -51,6 +51,8 @@ struct SurfaceRegistration {
   // How far apart its more and its less trusted half would lie, each by itself; none where too little matched
   // or all is trusted alike.
   std::optional<double> discord;
+  // 68 % of the measured points lie within so many of their sigmas; none where too few were measured.
+  std::optional<double> misfit;
   double runner_up = 0;  // cost of the best other answer relative to this one's; 0: there was none
   bool ambiguous = false;
   bool confident = false;
