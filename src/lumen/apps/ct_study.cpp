@@ -129,7 +129,7 @@ CtEntry RegisterRunToTruth(const fs::path& run, const fs::path& sequence, const 
   const std::clock_t start = std::clock();
   const int threads = AvailableCores();
   const TriangleMesh& surface = placed.input.surface;
-  const RegistrationHints hints{PathOf(placed.input.frames), false};
+  const RegistrationHints hints{PathOf(placed.input.frames), false, placed.input.measured};
   entry.from_nothing = RegisterSurface(surface, model, std::nullopt, options.registration, threads, hints);
   const Sim3 guess = MakeGuess(placed.world_from_map, surface, options, entry.sequence);
   entry.from_guess = RegisterSurface(surface, model, guess, options.registration, threads, hints);

@@ -93,7 +93,7 @@ CtOutcome Try(const PlacedRun& run, const ScannedPatient& patient, const std::op
   const Stopwatch watch;
   const SurfaceRegistration registration =
       RegisterSurface(run.input.surface, patient.model.wall, guess, options.registration, AvailableCores(),
-                      {PathOf(run.input.frames), true});
+                      {PathOf(run.input.frames), true, run.input.measured});
   CtOutcome outcome;
   outcome.seconds = watch.ElapsedMs() / 1000;
   outcome.status =

@@ -106,9 +106,9 @@ class PicturesOfRun : public Pictures {
   std::map<int64_t, fs::path> files_;
 };
 
-std::unique_ptr<Pictures> OpenPictures(const RunFolder& run) {
+std::unique_ptr<Pictures> OpenPictures(const RunFolder& run, bool from_input) {
   const Json* input = run.summary.Find(run_key::kInput);
-  if (input != nullptr && input->IsString() && !IsCamera(input->AsString())) {
+  if (from_input && input != nullptr && input->IsString() && !IsCamera(input->AsString())) {
     try {
       return std::make_unique<PicturesOfInput>(run, input->AsString());
     } catch (const InputError& error) {
@@ -152,7 +152,7 @@ class SceneMaker {
   SceneMaker(const RunFolder& run, const SceneOptions& options, const fs::path& out)
       : options_(options),
         out_(out),
-        pictures_(OpenPictures(run)),
+        pictures_(OpenPictures(run, options.input)),
         view_camera_(*run.depth_camera),
         depth_scale_(*run.depth_scale) {
     scene_.camera = pictures_->GetRectifier().TargetCamera();

@@ -21,6 +21,7 @@ struct SceneOptions {
   bool all_frames = false;  // pictures and places of every placed frame; points and depth are the keyframes'
   bool pictures = true;     // write them: OUT/images/000042.png
   bool depth = false;  // OUT/depth/000042.png, 16 bits, a thousandth of the map's unit a step; 0 = unknown
+  bool input = true;   // pictures are the input's, as long as it can be read; the run's own otherwise
 };
 // Throws InputError where a run has no keyframe with depth, or nothing to see.
 ExportedScene ExportScene(const RunFolder& run, const SceneOptions& options,

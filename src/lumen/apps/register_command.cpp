@@ -66,7 +66,7 @@ void Register(const RegisterOptions& options) {
           model.cavities.empty() ? "" : StrCat(" of ", model.cavities.size(), " air spaces"));
   const SurfaceRegistration registration =
       RegisterSurface(input.surface, model.wall, guess, config.registration, AvailableCores(),
-                      {PathOf(input.frames), !model.cavities.empty()});
+                      {PathOf(input.frames), !model.cavities.empty(), input.measured});
   const RegistrationPlace place = FindPlace(input, model, registration);
   if (!options.json.empty())
     WriteFileAtomically(options.json, RegistrationToJson(registration, place).Dump(2) + "\n");

@@ -7,6 +7,7 @@
 
 #include "lumen/apps/ct_model.h"
 #include "lumen/apps/fuse_run.h"
+#include "lumen/apps/measured_points.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -93,15 +94,17 @@ Json ConstraintToJson(const Constraint& constraint) {
 
 RegistrationInput LoadRegistrationInput(const fs::path& path, const FusionOptions& fusion) {
   RegistrationInput input;
+  std::optional<RunFolder> run;
   if (!fs::is_directory(path)) {
     input.surface = LoadMesh(path);
   } else {
-    const RunFolder run = ReadRunFolder(path);
-    input.frames = run.frames;
+    run = ReadRunFolder(path);
+    input.frames = run->frames;
     const fs::path stored = path / run_file::kSurface;
-    input.surface = fs::exists(stored) ? LoadMesh(stored) : FuseRun(run, fusion).mesh;
+    input.surface = fs::exists(stored) ? LoadMesh(stored) : FuseRun(*run, fusion).mesh;
   }
   RequireSurface(input.surface, path);
+  if (run) input.measured = MeasureRunPoints(*run, input.surface);
   DropStaleViewpoints(input.surface, path);
   return input;
 }
@@ -187,6 +190,7 @@ Json RegistrationToJson(const SurfaceRegistration& registration, const Registrat
   json["drift"]["least_scale"] = registration.least_scale;
   json["drift"]["most_scale"] = registration.most_scale;
   json["runner_up"] = registration.runner_up;
+  json["misfit"] = registration.misfit ? Json(*registration.misfit) : Json();
   json["discord_mm"] = registration.discord ? Json(*registration.discord) : Json();
   json["constraints"] = Json::MakeArray();
   for (const Constraint& constraint : registration.constraints)

@@ -14,7 +14,8 @@ namespace lumen {
 // What is registered: a mesh, or a run with its cameras.
 struct RegistrationInput {
   TriangleMesh surface;
-  Trajectory frames;  // world_from_camera; empty for a mesh
+  SurfacePoints measured;  // of a run: see measured_points.h
+  Trajectory frames;       // world_from_camera; empty for a mesh
 };
 // A mesh file, or a run's folder; a run without surface.ply is fused first.
 RegistrationInput LoadRegistrationInput(const std::filesystem::path& path, const FusionOptions& fusion);

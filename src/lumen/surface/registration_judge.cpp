@@ -44,6 +44,24 @@ double MeanDistance(const SurfacePoints& surface, const TriangleTree& model, con
   return surface.Size() > 0 ? sum / static_cast<double>(surface.Size()) : 0;
 }
 
+double MeasureMisfit(const SurfacePoints& measured, const TriangleTree& model,
+                     const DriftingSimilarity& model_from_surface) {
+  std::vector<double> misfits;
+  for (size_t i = 0; i < measured.Size(); ++i) {
+    const Sim3 there = model_from_surface.At(measured.seen_from[i]);
+    const auto hit = model.FindNearest(there * measured.points[i], std::numeric_limits<float>::max());
+    if (hit) misfits.push_back(std::sqrt(hit->cost) * measured.weights[i] / there.Scale());
+  }
+  if (misfits.empty()) return 0;
+  const auto at = misfits.begin() + static_cast<std::ptrdiff_t>(misfits.size() * 68 / 100);
+  std::nth_element(misfits.begin(), at, misfits.end());
+  return *at;
+}
+
+constexpr double kMostMisfit = 0.6;
+
+bool Misfits(const SurfaceRegistration& result) { return result.misfit.value_or(0) > kMostMisfit; }
+
 std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads) {
   std::vector<double> residuals(placed.vertices.size());
   ParallelChunks(static_cast<int64_t>(residuals.size()), 256, threads, [&](int64_t begin, int64_t end) {
@@ -70,8 +88,10 @@ void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match
       !result.constraints.empty() && result.constraints.front().visibility < options.least_visible;
   const bool chosen =
       !result.ambiguous || (guessed && (free || result.residual_mean < kExact * match_distance));
-  result.status =
-      matched && chosen ? SurfaceRegistrationStatus::kRegistered : SurfaceRegistrationStatus::kNotRegistered;
+  // An organ that has changed since its CT misfits too: whoever says where it lies may have it there.
+  const bool likely = guessed || result.misfit.value_or(0) <= 2 * kMostMisfit;
+  result.status = matched && chosen && likely ? SurfaceRegistrationStatus::kRegistered
+                                              : SurfaceRegistrationStatus::kNotRegistered;
   if (!matched)
     result.doubts.push_back(StrCat("only ", std::lround(100 * std::min(similar_share, result.matched_share)),
                                    " % of the surface lies on the model"));
@@ -81,6 +101,8 @@ void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match
   constexpr double kRough = 1.0 / 3;
   if (matched && result.residual_mean > kRough * match_distance)
     result.doubts.emplace_back("the surface follows the model only roughly");
+  if (Misfits(result))
+    result.doubts.emplace_back("the points it measured lie farther from the model than they should");
   if (result.discord.value_or(0) > match_distance) {
     char text[96];
     std::snprintf(text, sizeof(text), "its better and its worse seen halves would lie %.1f mm apart",

@@ -18,6 +18,12 @@ double MeanDistance(const SurfacePoints& surface, const TriangleTree& model, con
 
 Residuals MeasureResiduals(const SurfacePoints& surface, const TriangleTree& model,
                            const DriftingSimilarity& model_from_surface, double match_distance);
+// 68 % of the points, whose weights are 1 / sigma across the wall, lie within so many of their sigmas.
+double MeasureMisfit(const SurfacePoints& measured, const TriangleTree& model,
+                     const DriftingSimilarity& model_from_surface);
+// On their own models points lie within half of what is expected of them; on another's, however well a
+// surface fits, beyond that.
+bool Misfits(const SurfaceRegistration& result);
 // Distance of every vertex of a surface that has been placed from the model.
 std::vector<double> ComputeResiduals(const TriangleMesh& placed, const TriangleTree& model, int threads);
 

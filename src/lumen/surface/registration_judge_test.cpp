@@ -73,6 +73,53 @@ TEST(RegistrationJudge, WhereTheGuessLiesInAnotherOrganMakesNoDifference) {
   EXPECT_EQ(result.status, SurfaceRegistrationStatus::kNotRegistered);
 }
 
+// Points that lie exactly on the surface do not make it another's.
+TEST(RegistrationJudge, MeasuredPointsDoNotRegisterAnotherOrgan) {
+  const TriangleMesh& other = Airway().model;
+  const SurfacePoints measured = SampleSurface(Nose().surface, 1000);
+  EXPECT_FALSE(
+      RegisterSurface(Nose().surface, other, GuessAmid(other), {}, 2, {{}, false, measured}).confident);
+}
+
+// Two thirds of them 2 sigmas off, in the surface's own unit.
+TEST(RegistrationJudge, MisfitCountsInSigmas) {
+  SurfacePoints points = SampleSurface(Nose().surface, 300);
+  const double sigma = 0.01;
+  for (size_t i = 0; i < points.Size(); ++i) {
+    points.weights[i] = 1 / sigma;
+    if (i % 3 != 0) points.points[i] += 2 * sigma * points.normals[i];
+  }
+  const TriangleTree own(Nose().surface);
+  EXPECT_NEAR(MeasureMisfit(points, own, Sim3()), 2, 0.2);
+  const Sim3 larger(7, Eigen::Quaterniond::Identity(), {0, 0, 0});
+  EXPECT_NEAR(MeasureMisfit(points, TriangleTree(PlaceSurface(Nose().surface, larger)), larger), 2, 0.2);
+}
+
+TEST(RegistrationJudge, PointsThatMissTheModelAreADoubt) {
+  SurfacePoints measured = SampleSurface(Nose().surface, 400);
+  SurfaceRegistrationOptions options;
+  options.coarse_points = 200;
+  options.fine_points = 2000;
+  for (const bool exact : {false, true}) {
+    for (double& weight : measured.weights) weight = exact ? 1e4 : 1;
+    const SurfaceRegistration result =
+        RegisterSurface(Nose().surface, Nose().model, Nose().truth, options, 2, {{}, false, measured});
+    EXPECT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+    EXPECT_EQ(result.confident, !exact);
+  }
+}
+
+TEST(RegistrationJudge, FromNothingPointsThatMissTheModelByFarAreNotRegistered) {
+  SurfaceRegistration result;
+  result.matched_share = 0.9;
+  for (const auto& [misfit, guessed, registered] :
+       {std::tuple(0.3, false, true), {0.8, false, true}, {2.0, false, false}, {2.0, true, true}}) {
+    result.misfit = misfit;
+    Judge({}, guessed, 3, 0.9, result);
+    EXPECT_EQ(result.status == SurfaceRegistrationStatus::kRegistered, registered) << misfit;
+  }
+}
+
 // A straight tube along z, seen from inside.
 TriangleMesh Tube(float radius, float from, float to) {
   TriangleMesh mesh;

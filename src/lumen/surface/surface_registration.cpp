@@ -82,7 +82,7 @@ struct Answer {
 // A registration under way: both surfaces at several resolutions.
 class Registrar {
  public:
-  Registrar(const TriangleMesh& surface, const TriangleMesh& model, const std::vector<Vector3d>& path,
+  Registrar(const TriangleMesh& surface, const TriangleMesh& model, const RegistrationHints& hints,
             const SurfaceRegistrationOptions& options, int threads)
       : options_(options),
         threads_(threads),
@@ -94,11 +94,14 @@ class Registrar {
         parts_(SampleParts(model)),
         tree_(model),
         radius_(ComputeRadius(coarse_)),
-        prior_(coarse_, path, tree_) {}
+        prior_(coarse_, hints.path, tree_),
+        measured_(Tells(hints.measured) ? Thin(hints.measured) : SurfacePoints()) {}
 
   const TriangleTree& Tree() const { return tree_; }
   const SurfacePoints& Fine() const { return fine_; }
-  const SurfacePoints& Near() const { return near_; }
+  bool Measured() const { return measured_.Size() > 0; }
+  // What the last fit is made with.
+  const SurfacePoints& Last() const { return Measured() ? measured_ : near_; }
   double Radius() const { return radius_; }
 
   std::vector<StartCandidate> FindAllStarts(const std::optional<Sim3>& guess) const {
@@ -145,6 +148,19 @@ class Registrar {
     return Distinct(std::move(answers), 2);
   }
 
+  // Where points were measured, it is they that say which of the answers is best, and by how much.
+  std::vector<Answer> Weigh(std::vector<Answer> answers) const {
+    if (!Measured()) return answers;
+    ParallelFor(static_cast<int64_t>(answers.size()), threads_, [&](int64_t i) {
+      IcpResult& settled = answers[static_cast<size_t>(i)].settled;
+      const double reach = kScoreReach * radius_ * settled.model_from_surface.AtCentre().Scale();
+      settled = ScoreSimilarity(measured_, tree_, FitLast(measured_, settled.model_from_surface), reach);
+    });
+    std::stable_sort(answers.begin(), answers.end(),
+                     [](const Answer& a, const Answer& b) { return a.settled.cost < b.settled.cost; });
+    return answers;
+  }
+
   // The cost of the best other answer relative to the first one's; 0: there is none.
   double RunnerUp(const std::vector<Answer>& answers) const {
     const IcpResult& best = answers.front().settled;
@@ -162,34 +178,31 @@ class Registrar {
   // How far apart, in the model's unit, the halves of the surface that are trusted more and less would have
   // it: what systematic errors do to an answer shows here and not in its residual.
   std::optional<double> Discord(const DriftingSimilarity& placement) const {
-    std::vector<double> weights = near_.weights;
+    const SurfacePoints& points = Last();
+    std::vector<double> weights = points.weights;
     std::nth_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(weights.size() / 2),
                      weights.end());
     const double middle = weights[weights.size() / 2];
     SurfacePoints halves[2];
-    for (size_t i = 0; i < near_.Size(); ++i) {
-      SurfacePoints& half = halves[near_.weights[i] > middle ? 1 : 0];
-      half.points.push_back(near_.points[i]);
-      half.normals.push_back(near_.normals[i]);
-      half.weights.push_back(near_.weights[i]);
-      half.seen_from.push_back(near_.seen_from[i]);
-    }
+    for (size_t i = 0; i < points.Size(); ++i)
+      AddPoint(points, i, halves[points.weights[i] > middle ? 1 : 0]);
     if (halves[0].Size() < 100 || halves[1].Size() < 100) return std::nullopt;
-    const DriftingSimilarity by[2] = {FitToRest(halves[0], placement, kLastReach),
-                                      FitToRest(halves[1], placement, kLastReach)};
+    const DriftingSimilarity by[2] = {FitLast(halves[0], placement), FitLast(halves[1], placement)};
     Vector3d apart[2] = {Vector3d::Zero(), Vector3d::Zero()};
-    for (size_t i = 0; i < near_.Size(); ++i)
+    for (size_t i = 0; i < points.Size(); ++i)
       for (int k = 0; k < 2; ++k)
-        apart[k] += PlacePoint(by[k], near_, i).point / static_cast<double>(near_.Size());
+        apart[k] += PlacePoint(by[k], points, i).point / static_cast<double>(points.Size());
     return (apart[0] - apart[1]).norm();
   }
 
-  // The last word of these points, from an answer that has settled. What lies far off by the measure of the
-  // whole surface is wrong there and stays out: the less there is of it, the more it would pull.
-  DriftingSimilarity Finish(const SurfacePoints& points, const DriftingSimilarity& start) const {
+  // The last word, from an answer that has settled: that of the points that were measured, which has been
+  // said. What of a surface lies far off by the measure of the whole is wrong there and stays out: the less
+  // there is of it, the more it would pull.
+  DriftingSimilarity Finish(const DriftingSimilarity& start) const {
+    if (Measured()) return start;
     const double radius = radius_ * start.AtCentre().Scale();
     const double typical = TypicalDistance(middle_, tree_, start, kLastReach * radius);
-    return FitToRest(points, start, std::clamp(kOutlying * typical / radius, kMiddleReach, kLastReach));
+    return FitToRest(near_, start, std::clamp(kOutlying * typical / radius, kMiddleReach, kLastReach));
   }
 
  private:
@@ -198,7 +211,8 @@ class Registrar {
   static constexpr size_t kFine = 3;
   // The place is found with a short reach, which outliers and missing parts do not mislead; a long one at the
   // end has the surface fit as a whole, and not where it happens to lie best, and reaches what drifted most.
-  static constexpr double kQuickReach = 0.12, kMiddleReach = 0.045, kScoreReach = 0.06, kLastReach = 0.1;
+  static constexpr double kQuickReach = 0.12, kMeasuredReach = 0.05, kMiddleReach = 0.045, kScoreReach = 0.06,
+                          kLastReach = 0.1;
   static constexpr int kLastIterations = 100;  // along a tube steps are short
   static constexpr double kOutlying = 10;      // medians; of SLAM's own errors 95 % lie within four or five
 
@@ -234,6 +248,37 @@ class Registrar {
     IcpOptions icp = Reaches(start.AtCentre(), reach, reach);
     icp.last_iterations = kLastIterations;
     icp.drift = options_.drift;
+    return RefineSimilarity(points, tree_, start, icp).model_from_surface;
+  }
+
+  // Too few, or all in one corner: the surface knows more.
+  bool Tells(const SurfacePoints& measured) const {
+    constexpr size_t kLeast = 300;
+    constexpr double kLeastSpread = 0.5;
+    return measured.Size() >= kLeast && ComputeRadius(measured) > kLeastSpread * radius_;
+  }
+  SurfacePoints Thin(const SurfacePoints& measured) const {
+    SurfacePoints thinned;
+    const size_t step = 1 + measured.Size() / static_cast<size_t>(options_.fine_points / 2);
+    for (size_t i = 0; i < measured.Size(); i += step) AddPoint(measured, i, thinned);
+    return thinned;
+  }
+  static void AddPoint(const SurfacePoints& from, size_t i, SurfacePoints& to) {
+    to.points.push_back(from.points[i]);
+    to.normals.push_back(from.normals[i]);
+    to.weights.push_back(from.weights[i]);
+    to.seen_from.push_back(from.seen_from[i]);
+  }
+
+  // Of all or a part of what the last fit is made with. Points that were measured slide freely along the
+  // wall, which rests sooner, and end with a shorter reach: they may be a few per cent off, not more.
+  DriftingSimilarity FitLast(const SurfacePoints& points, const DriftingSimilarity& start) const {
+    if (!Measured()) return FitToRest(points, start, kLastReach);
+    IcpOptions icp = Reaches(start.AtCentre(), kLastReach, kMeasuredReach);
+    icp.iterations = 10;
+    icp.last_iterations = kLastIterations;
+    icp.drift = options_.drift;
+    icp.along_wall = 15;
     return RefineSimilarity(points, tree_, start, icp).model_from_surface;
   }
 
@@ -299,6 +344,7 @@ class Registrar {
   TriangleTree tree_;
   double radius_;
   LumenPrior prior_;
+  SurfacePoints measured_;
 };
 
 void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegistration& result) {
@@ -334,7 +380,7 @@ void AddSimilarity(const SurfacePoints& points, SurfaceRegistration& result) {
 }
 
 SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh& model,
-                                 const std::optional<Sim3>& guess, const std::vector<Vector3d>& path,
+                                 const std::optional<Sim3>& guess, const RegistrationHints& hints,
                                  const SurfaceRegistrationOptions& options, int threads) {
   SurfaceRegistration result;
   constexpr size_t kLeastTriangles = 20;
@@ -344,19 +390,21 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
         StrCat("the ", mesh == &surface ? "surface" : "model", " is hardly more than a few points"));
     return result;
   }
-  const Registrar registrar(surface, model, path, options, threads);
-  const std::vector<Answer> answers = registrar.Solve(registrar.FindAllStarts(guess));
+  const Registrar registrar(surface, model, hints, options, threads);
+  const std::vector<Answer> answers = registrar.Weigh(registrar.Solve(registrar.FindAllStarts(guess)));
   if (answers.empty()) {
     result.status = SurfaceRegistrationStatus::kNotRegistered;
     result.doubts.emplace_back("no place in the model resembles the surface");
     return result;
   }
   const Answer& best = answers.front();
-  result.placement = registrar.Finish(registrar.Near(), best.settled.model_from_surface);
-  AddSimilarity(registrar.Near(), result);
-  constexpr double kClearlyWorse = 1.25, kMatchShare = 0.1;
+  result.placement = registrar.Finish(best.settled.model_from_surface);
+  AddSimilarity(registrar.Last(), result);
+  if (registrar.Measured())
+    result.misfit = MeasureMisfit(registrar.Last(), registrar.Tree(), result.placement);
+  constexpr double kClearlyWorse = 1.25, kFarWorse = 2, kMatchShare = 0.1;
   result.runner_up = registrar.RunnerUp(answers);
-  result.ambiguous = result.runner_up > 0 && result.runner_up < kClearlyWorse;
+  result.ambiguous = result.runner_up > 0 && result.runner_up < (Misfits(result) ? kFarWorse : kClearlyWorse);
   // A small surface must not be matched because it is small.
   const double radius = registrar.Radius() * result.model_from_surface.Scale();
   const double match_distance = std::min(options.match_distance, kMatchShare * radius);
@@ -377,11 +425,11 @@ SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleM
                                     const std::optional<Sim3>& guess,
                                     const SurfaceRegistrationOptions& options, int threads,
                                     const RegistrationHints& hints) {
-  SurfaceRegistration result = RegisterOnce(surface, model, guess, hints.path, options, threads);
+  SurfaceRegistration result = RegisterOnce(surface, model, guess, hints, options, threads);
   if (result.status != SurfaceRegistrationStatus::kNotRegistered || hints.faces_air) return result;
   // A model whose triangles face the tissue, as segmentations of the air do, is turned inside out.
   const SurfaceRegistration turned =
-      RegisterOnce(surface, FlipTriangles(model), guess, hints.path, options, threads);
+      RegisterOnce(surface, FlipTriangles(model), guess, hints, options, threads);
   return turned.matched_share > result.matched_share ? turned : result;
 }
 

@@ -11,6 +11,7 @@
 #include "lumen/geometry/drifting_similarity.h"
 #include "lumen/surface/constraint.h"
 #include "lumen/surface/global_start.h"
+#include "lumen/surface/mesh_tools.h"
 
 namespace lumen {
 
@@ -31,6 +32,10 @@ struct SurfaceRegistrationOptions {
 struct RegistrationHints {
   std::vector<Eigen::Vector3d> path;  // where the camera was, in the surface's frame: in the air
   bool faces_air = false;             // the model's triangles are known to
+  // Points of the surface's wall that are known better than it, weighted by 1 / sigma across the wall. Where
+  // there are enough, they have the last word, and which of several places it is is theirs to say; the
+  // surface finds the places.
+  SurfacePoints measured;
 };
 
 enum class SurfaceRegistrationStatus {
@@ -56,6 +61,8 @@ struct SurfaceRegistration {
   // How far apart its more and its less trusted half would lie, each by itself; none where too little matched
   // or all is trusted alike.
   std::optional<double> discord;
+  // 68 % of the measured points lie within so many of their sigmas; none where too few were measured.
+  std::optional<double> misfit;
   double runner_up = 0;  // cost of the best other answer relative to this one's; 0: there was none
   bool ambiguous = false;
   bool confident = false;

@@ -202,6 +202,41 @@ TEST(SurfaceRegistration, TakesOutTheDriftOfEachView) {
   EXPECT_LT(seen.residual_mean, unseen.residual_mean);
 }
 
+// As a network's depth is: off alike in all views, the more the farther a thing lies to one side.
+TriangleMesh StretchDepth(TriangleMesh mesh) {
+  const std::vector<Vector3d> seen_from = SeenFrom(mesh);
+  const Vector3d centre = ComputeCentre(seen_from);
+  const double radius = ComputeRadius(SampleSurface(mesh, 500));
+  for (size_t i = 0; i < mesh.vertices.size(); ++i) {
+    const Vector3d x = mesh.vertices[i].cast<double>();
+    const double factor = 1 + 0.15 * std::clamp((x - centre).x() / radius, -1.0, 1.0);
+    mesh.vertices[i] = (seen_from[i] + factor * (x - seen_from[i])).cast<float>();
+  }
+  return mesh;
+}
+
+TEST(SurfaceRegistration, MeasuredPointsHaveTheLastWord) {
+  const TriangleMesh stretched = StretchDepth(Nose().surface);
+  const SurfacePoints measured = SampleSurface(Nose().surface, 1000);
+  SurfaceRegistrationOptions options;
+  options.coarse_points = 200;
+  options.fine_points = 2000;
+  const auto error = [&](const SurfacePoints& points) {
+    const SurfaceRegistration result =
+        RegisterSurface(stretched, Nose().model, Nose().truth, options, 2, {{}, false, points});
+    EXPECT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+    return Nose().CameraError(result.model_from_surface);
+  };
+  const double without = error({});
+  EXPECT_GT(without, 0.3);
+  EXPECT_LT(error(measured), 0.1);
+  // A handful of them, or all in one corner, know less than the surface.
+  EXPECT_EQ(error(SampleSurface(Nose().surface, 100)), without);
+  SurfacePoints corner = measured;
+  for (Vector3d& x : corner.points) x = corner.points[0] + 0.1 * (x - corner.points[0]);
+  EXPECT_EQ(error(corner), without);
+}
+
 TEST(SurfaceRegistration, APlacedSurfaceStillKnowsWhatItWasSeenFrom) {
   const DriftingSimilarity map(Sim3(2, ExpSO3({0.1, 0.2, 0.3}), {1, 2, 3}), {0, 0, 0}, {0.1, 0, 0});
   TriangleMesh mesh;
