@@ -104,7 +104,9 @@ CtOutcome Try(const PlacedRun& run, const ScannedPatient& patient, const std::op
   const Sim3 world_from_ct(1, patient.ct_from_world.Inverse().Rotation(),
                            patient.ct_from_world.Inverse().Translation());
   outcome.error = MeasureCameras(run, world_from_ct * registration.model_from_surface);
-  if (cavity != nullptr) *cavity = FindPlace(run.input, patient.model, registration).cavity;
+  const RegistrationPlace place = FindPlace(run.input, patient.model, registration);
+  if (cavity != nullptr) *cavity = place.cavity;
+  outcome.registration = RegistrationToJson(registration, place);
   return outcome;
 }
 
@@ -117,6 +119,7 @@ Json OutcomeToJson(const CtOutcome& outcome) {
   json["camera_error_mm"] = outcome.error.mm;
   json["camera_error_deg"] = outcome.error.degrees;
   json["seconds"] = outcome.seconds;
+  json["registration"] = outcome.registration;
   return json;
 }
 
@@ -128,6 +131,7 @@ CtOutcome OutcomeFromJson(const Json& json) {
   outcome.matched = json.At("matched_share").AsDouble();
   outcome.error = {json.At("camera_error_mm").AsDouble(), json.At("camera_error_deg").AsDouble()};
   outcome.seconds = json.At("seconds").AsDouble();
+  if (const Json* registration = json.Find("registration")) outcome.registration = *registration;
   return outcome;
 }
 

@@ -26,6 +26,7 @@ struct CtOutcome {
   double residual = 0, matched = 0;
   CameraError error;
   double seconds = 0;  // on the clock
+  Json registration;   // all that was said of it
 
   bool Registered() const { return status == "registered"; }
 };

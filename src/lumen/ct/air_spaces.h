@@ -2,6 +2,7 @@
 // the body is taken off, what opens to it is closed, lungs are told from the airways within them.
 #pragma once
 
+#include <Eigen/Geometry>
 #include <limits>
 #include <optional>
 #include <string>

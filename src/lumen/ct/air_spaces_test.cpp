@@ -34,7 +34,7 @@ AirSpaces Find(const Volume& volume, const AirSpaceOptions& options = {}) {
 }
 
 TEST(AirSpaces, ThoseInTheBodyAreFoundWithSizeAndPlace) {
-  const AirSpaces all = Find(ScanTestBody(1, CarveHead));
+  const AirSpaces all = Find(ScanTestBody(1.25, CarveHead));
   ASSERT_EQ(all.spaces.size(), 2U);
   EXPECT_EQ(all.small, 1) << "the speck of 0.1 ml";
   const AirSpace& sinus = all.spaces[0];
@@ -51,7 +51,7 @@ TEST(AirSpaces, ThoseInTheBodyAreFoundWithSizeAndPlace) {
 }
 
 TEST(AirSpaces, WallsLieWhereTheyAreAndFaceTheAir) {
-  const AirSpaces all = Find(ScanTestBody(1, CarveHead));
+  const AirSpaces all = Find(ScanTestBody(1.25, CarveHead));
   const AirSpace& sinus = all.spaces.at(0);
   double sum = 0;
   for (size_t i = 0; i < sinus.wall.vertices.size(); ++i) {
@@ -63,7 +63,7 @@ TEST(AirSpaces, WallsLieWhereTheyAreAndFaceTheAir) {
 }
 
 TEST(AirSpaces, AnOffsetOfTheValuesChangesNothing) {
-  Volume volume = ScanTestBody(1, CarveHead);
+  Volume volume = ScanTestBody(1.25, CarveHead);
   const AirSpaces plain = Find(volume);
   for (float& value : volume.values) value += 1024;
   const AirSpaces moved = Find(volume);
@@ -81,7 +81,7 @@ TEST(AirSpaces, AirwaysAreToldFromTheLungsAroundThem) {
   };
   Volume volume = ScanTestBody(1, [&](const Vector3d& p, float value) {
     if (in_airway(p, 0)) return kTestAir;
-    if (in_airway(p, 1.3)) return kTestTissue;
+    if (in_airway(p, 0.5)) return kTestTissue;  // too thin to part them
     return p.norm() < 44 ? kTestLung : value;
   });
   volume.size.z() = 105;  // the top cuts the airway
@@ -98,13 +98,13 @@ TEST(AirSpaces, AirwaysAreToldFromTheLungsAroundThem) {
 }
 
 TEST(AirSpaces, AFluidLevelIsNoted) {
-  const AirSpaces all = Find(ScanTestBody(1, [](const Vector3d& p, float value) {
+  const AirSpaces all = Find(ScanTestBody(1.25, [](const Vector3d& p, float value) {
     if (!InBall(p, {0, 0, 0}, 20)) return value;
     return p.y() > 8 ? 10.0F : kTestAir;
   }));
   ASSERT_EQ(all.spaces.size(), 1U);
   EXPECT_THAT(all.spaces[0].notes, Contains(HasSubstr("fluid level")));
-  EXPECT_THAT(Find(ScanTestBody(1, CarveHead)).spaces[0].notes, testing::Not(Contains(HasSubstr("fluid"))));
+  EXPECT_THAT(Find(ScanTestBody(1.25, CarveHead)).spaces[0].notes, testing::Not(Contains(HasSubstr("fluid"))));
 }
 
 TEST(AirSpaces, NeighboursAndNarrowsAreNoted) {
@@ -138,7 +138,7 @@ TEST(AirSpaces, ScoutsAndAirlessVolumesAreRefused) {
 TEST(AirSpaces, TheNoseOfAHeadIsOneOfThem) {
   const Anatomy nose(AnatomyKind::kNasal, 3, 2);
   CtScanOptions scan;
-  scan.pixel_mm = scan.slice_mm = 1;
+  scan.pixel_mm = scan.slice_mm = 1.2;
   const SimulatedCt ct = ScanBody(nose, scan, 2);
   const AirSpaces all = Find(ct.volume);
   ASSERT_GE(all.spaces.size(), 3U) << "nose, sinuses, mouth";

@@ -1,6 +1,7 @@
 // A body of a few shapes, scanned: for tests.
 #pragma once
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <functional>
 
