@@ -109,6 +109,11 @@ void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match
                   *result.discord);
     result.doubts.emplace_back(text);
   }
+  // Neither says enough alone, both together do: on right models they come to 0.9 at most.
+  constexpr double kMostTogether = 1.35;
+  if (result.misfit && result.discord && result.doubts.empty() &&
+      *result.misfit / kMostMisfit + *result.discord / match_distance > kMostTogether)
+    result.doubts.emplace_back("both the points it measured and its halves fit less well than they should");
   for (const Constraint& constraint : result.constraints)
     if (constraint.visibility < options.least_visible)
       result.doubts.push_back(constraint.Words() + " is hardly constrained by the shape");

@@ -120,6 +120,19 @@ TEST(RegistrationJudge, FromNothingPointsThatMissTheModelByFarAreNotRegistered) 
   }
 }
 
+TEST(RegistrationJudge, PointsAndHalvesThatFitBadlyTogetherAreADoubt) {
+  for (const auto& [misfit, discord, confident] :
+       {std::tuple(0.57, 0.5, true), {0.2, 2.8, true}, {0.57, 2.8, false}, {0.42, 0.5, true}}) {
+    SurfaceRegistration result;
+    result.matched_share = 0.9;
+    result.misfit = misfit;
+    result.discord = discord;
+    Judge({}, false, 3, 0.9, result);
+    EXPECT_EQ(result.confident, confident) << misfit << " and " << discord;
+    EXPECT_EQ(result.status, SurfaceRegistrationStatus::kRegistered);
+  }
+}
+
 // A straight tube along z, seen from inside.
 TriangleMesh Tube(float radius, float from, float to) {
   TriangleMesh mesh;
