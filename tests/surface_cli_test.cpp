@@ -189,6 +189,54 @@ TEST_F(SurfaceCli, RegistrationFaults) {
   ExpectFault(run + Path("model.ply") + " --pairs " + Path("p.txt"), "three pairs");
 }
 
+// A ball of air in a block of tissue, and two more beside it.
+Volume MakeBalls() {
+  Volume volume;
+  volume.size = {60, 40, 40};
+  volume.lps_from_index.topRightCorner<3, 1>() << -30, -20, -20;
+  for (int i = 0; i < 60 * 40 * 40; ++i) {
+    const Eigen::Vector3d p(i % 60 - 30, i / 60 % 40 - 20, i / 2400 - 20);
+    const double depth =
+        std::max(12 - (p - Eigen::Vector3d(-10, 0, 0)).norm(), 6 - (p - Eigen::Vector3d(15, 0, 0)).norm());
+    volume.values.push_back(static_cast<float>(-480 - 520 * std::clamp(depth, -1.0, 1.0)));
+  }
+  return volume;
+}
+
+TEST_F(SurfaceCli, TheAirSpacesOfAVolumeAreListedAndWritten) {
+  SaveVolume(Path("balls.nii"), MakeBalls());
+  const CommandResult result =
+      RunCommand(StrCat("lumen -q model ", Path("balls.nii"), " --out ", Path("spaces")));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("7.2 ml"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("0.9 ml"), std::string::npos) << result.out;
+  EXPECT_GT(LoadMesh(Path("spaces/cavity_02.ply")).triangles.size(), 100U);
+  EXPECT_NE(ReadFile(Path("spaces/cavities.svg")).find("from the front"), std::string::npos);
+  const Json json = Json::Load(Path("spaces/cavities.json"));
+  ASSERT_EQ(json.At("cavities").AsArray().size(), 2U);
+  EXPECT_NEAR(json.At("cavities").AsArray()[0].At("widest_mm").AsDouble(), 24, 3);
+}
+
+TEST_F(SurfaceCli, CavitiesThatAreNotThereAreNamed) {
+  SaveVolume(Path("balls.nii"), MakeBalls());
+  const std::string run = StrCat("register ", Path("run"), " --model ", Path("balls.nii"));
+  ExpectFault(run + " --cavity 9", "has no cavity 9 (1: 7.2 ml");
+  ExpectFault(run + " --crop 1,2", "six numbers");
+  ExpectFault(run + " --crop 5,1,0,1,0,1", "must grow");
+  ExpectFault(run + " --crop 100,120,0,10,0,10", "no cavity within");
+  ExpectFault(StrCat("register ", Path("run"), " --model ", Path("model.ply"), " --cavity 1"), "is a mesh");
+  Volume scout = MakeBalls();
+  scout.size.z() = 2;
+  scout.values.resize(60 * 40 * 2);
+  SaveVolume(Path("scout.nii"), scout);
+  ExpectFault(StrCat("model ", Path("scout.nii")), "a scout or a localiser");
+  Volume solid = MakeBalls();
+  for (float& value : solid.values) value = value < 0 ? 20.0F : value;
+  SaveVolume(Path("solid.nii"), solid);
+  ExpectFault(StrCat("model ", Path("solid.nii")), "air from tissue");
+  ExpectFault(StrCat("study ct ", Path("run"), " --out ", Path("s"), " --volumes 1+rubber"), "no such kind");
+}
+
 // A CT in metres still registers, and the doubt about its unit is said.
 TEST_F(SurfaceCli, MetresAreNoticed) {
   TriangleMesh metres = LoadMesh(Path("model.ply"));
@@ -249,6 +297,27 @@ TEST(CtStudy, RegistersEachRunAndKnowsTheTrueErrorAtTheCamera) {
   EXPECT_GT(guess.At("residual_mean_mm").AsDouble(), 0);
   EXPECT_GT(guess.At("camera_error_mm").AsDouble(), 0);
   EXPECT_GT(guess.At("camera_error_deg").AsDouble(), 0);
+  const CommandResult whole =
+      RunCommand(StrCat("lumen -q study ct ", sequence, " --out ", out, " --volumes 2"));
+  EXPECT_NE(whole.err.find("KIND-SEED"), std::string::npos) << "nobody knows whose body it is";
+}
+
+TEST(CtStudy, RegistersToTheWholeBodyOfASubjectByItsName) {
+  const TemporaryFolder folder;
+  const std::string sequence = (folder.Path() / "nasal-904").string();
+  const std::string out = (folder.Path() / "study").string();
+  ASSERT_EQ(RunCommand(StrCat("lumen -q simulate ", sequence,
+                              " --anatomy nasal --seed 904 --path insertion --size 160x128 --frames 50"))
+                .code,
+            0);
+  const CommandResult result =
+      RunCommand(StrCat("lumen -q study ct ", sequence, " --out ", out, " --volumes 1.5"));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json cell = Json::Load(fs::path(out) / "volumes/nasal-904_in_nasal-904_1.5.json");
+  EXPECT_GE(cell.At("spaces").AsDouble(), 1);
+  EXPECT_EQ(cell.At("from_guess").At("status").AsString(), "registered");
+  EXPECT_LT(cell.At("from_guess").At("camera_error_mm").AsDouble(), 2);
+  EXPECT_NE(ReadFile(fs::path(out) / "ct_volumes.md").find("| nasal-904 | 1.5 |"), std::string::npos);
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ double MlPerVoxel(const Volume& volume) {
 
 // A scout is a picture of the whole patient to plan the scan by; a localiser a few slices far apart.
 void RequireBody(const Volume& volume, const std::string& name) {
+  const double size = (volume.lps_from_index.topLeftCorner<3, 3>() * volume.size.cast<double>()).norm();
+  if (size < 3) throw InputError(name, StrCat("is ", size, " mm across: are its units metres?"));
   constexpr int kLeastVoxels = 10;
   constexpr double kLeastExtent = 12, kMostSpacing = 12;  // mm
   for (int axis = 0; axis < 3; ++axis) {
