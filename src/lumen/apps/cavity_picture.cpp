@@ -26,6 +26,8 @@ const Look kLooks[] = {{"from the front", {1, 0, 0}, {0, 0, -1}, {0, -1, 0}},
                        {"from the left", {0, 1, 0}, {0, 0, -1}, {1, 0, 0}},
                        {"from below", {1, 0, 0}, {0, 1, 0}, {0, 0, -1}}};
 
+constexpr double kEnlarged = 1.5;  // pixels of the page to one of the picture
+
 struct Sheet {
   Vector2d low = Vector2d::Constant(1e9), high = Vector2d::Constant(-1e9);
   double pixel = 1;  // mm
@@ -123,23 +125,26 @@ void DrawWall(const AirSpace& space, const Look& look, const Sheet& sheet, Canva
   }
 }
 
-// On the space itself: a bent one's middle may lie beside it.
-Vector3d LabelPlace(const AirSpace& space) {
-  Vector3d middle = Vector3d::Zero(), best = space.box.center();
+// On the space as it is seen: a bent one's middle may lie beside it.
+Vector2d LabelPlace(const AirSpace& space, const Look& look, const Sheet& sheet) {
+  Vector3d middle = Vector3d::Zero();
   for (const Eigen::Vector3f& vertex : space.wall.vertices)
     middle += vertex.cast<double>() / static_cast<double>(space.wall.vertices.size());
+  const Vector2d wanted = sheet.At(look, middle);
+  Vector2d best = wanted;
   double least = 1e18;
-  for (const Eigen::Vector3f& vertex : space.wall.vertices)
-    if (const double squared = (vertex.cast<double>() - middle).squaredNorm(); squared < least) {
-      least = squared;
-      best = vertex.cast<double>();
-    }
+  for (const Eigen::Vector3f& vertex : space.wall.vertices) {
+    const Vector2d at = sheet.At(look, vertex.cast<double>());
+    if ((at - wanted).squaredNorm() >= least) continue;
+    least = (at - wanted).squaredNorm();
+    best = at;
+  }
   return best;
 }
 
 void Label(const AirSpaces& all, const Look& look, const Sheet& sheet, const Vector2d& corner, Svg& svg) {
   for (const AirSpace& space : all.spaces) {
-    const Vector2d at = corner + sheet.At(look, LabelPlace(space)) + Vector2d(0, 5);
+    const Vector2d at = corner + kEnlarged * LabelPlace(space, look, sheet) + Vector2d(0, 5);
     for (const Vector2d& off : {Vector2d(1, 1), Vector2d(-1, 1), Vector2d(1, -1), Vector2d(-1, -1)})
       svg.Text(at + off, StrCat(space.number), {.size = 15, .anchor = "middle", .bold = true});
     svg.Text(at, StrCat(space.number), {.size = 15, .anchor = "middle", .bold = true, .color = "#FFFFFF"});
@@ -157,18 +162,17 @@ std::string DrawAirSpaces(const Volume& volume, const AirSpaces& all) {
     sheets.push_back(SheetOf(volume, look));
     canvases.push_back(DrawBody(volume, all, look, sheets.back()));
     for (const AirSpace& space : all.spaces) DrawWall(space, look, sheets.back(), canvases.back());
-    width += canvases.back().image.Width() + kGap;
-    height = std::max(height, static_cast<double>(canvases.back().image.Height()));
+    width += kEnlarged * canvases.back().image.Width() + kGap;
+    height = std::max(height, kEnlarged * canvases.back().image.Height());
   }
   Svg svg(width, kTop + height + kGap + kLine * (static_cast<double>(all.spaces.size()) + 1));
   double x = kGap;
   for (size_t i = 0; i < canvases.size(); ++i) {
     const RgbImage& image = canvases[i].image;
     svg.Text({x, kTop - 10}, kLooks[i].words, {.size = 14, .bold = true});
-    svg.Image({x, kTop, static_cast<double>(image.Width()), static_cast<double>(image.Height())},
-              EncodePng(image));
+    svg.Image({x, kTop, kEnlarged * image.Width(), kEnlarged * image.Height()}, EncodePng(image));
     Label(all, kLooks[i], sheets[i], {x, kTop}, svg);
-    x += image.Width() + kGap;
+    x += kEnlarged * image.Width() + kGap;
   }
   double y = kTop + height + kGap + 8;
   for (const AirSpace& space : all.spaces) {
