@@ -126,8 +126,9 @@ namespace {
 
 // By what one wants to do; within it, in the order in which one does.
 void AddCommands(Command& app) {
-  app.Listed("From a video to a surface", {AddRunCommand, AddViewCommand, AddFuseCommand, AddModelCommand,
-                                           AddRegisterCommand, AddCoverageCommand, AddReportCommand, AddExportCommand});
+  app.Listed("From a video to a surface",
+             {AddRunCommand, AddViewCommand, AddFuseCommand, AddModelCommand, AddRegisterCommand,
+              AddCoverageCommand, AddReportCommand, AddExportCommand});
   app.Listed("Videos and cameras",
              {AddInfoCommand, AddCalibrateCommand, AddConvertCommand, AddSimulateCommand});
   app.Listed("How good it is", {AddEvalCommand, AddStudyCommand, AddBenchCommand});

@@ -104,7 +104,8 @@ TEST(AirSpaces, AFluidLevelIsNoted) {
   }));
   ASSERT_EQ(all.spaces.size(), 1U);
   EXPECT_THAT(all.spaces[0].notes, Contains(HasSubstr("fluid level")));
-  EXPECT_THAT(Find(ScanTestBody(1.25, CarveHead)).spaces[0].notes, testing::Not(Contains(HasSubstr("fluid"))));
+  EXPECT_THAT(Find(ScanTestBody(1.25, CarveHead)).spaces[0].notes,
+              testing::Not(Contains(HasSubstr("fluid"))));
 }
 
 TEST(AirSpaces, NeighboursAndNarrowsAreNoted) {
