@@ -131,22 +131,35 @@ MeshObject MeshOrFile(const py::object& object, const std::function<TriangleMesh
 
 // A mesh, its file or a run's folder, to a mesh, its file or a CT.
 py::dict Register(const py::object& surface, const py::object& model, const py::object& guess,
-                  double threshold, const py::object& config) {
+                  const py::object& threshold, int cavity, const py::object& config) {
   AppConfig resolved;
   ApplyConfig(config, resolved);
-  const auto moved = MeshOrFile(
-      surface, [&](const fs::path& path) { return LoadRegistrationInput(path, resolved.fusion).surface; });
+  RegistrationInput input;
+  const auto moved = MeshOrFile(surface, [&](const fs::path& path) {
+    input = LoadRegistrationInput(path, resolved.fusion);
+    return input.surface;
+  });
+  RegistrationModel ct;
+  ModelChoice choice;
+  if (!threshold.is_none()) choice.threshold = py::cast<double>(threshold);
+  choice.cavity = cavity;
   const auto fixed = MeshOrFile(model, [&](const fs::path& path) {
-    return LoadModelSurface({path, threshold, {}});
+    choice.path = path;
+    ct = LoadRegistrationModel(choice);
+    return ct.wall;
   });
   const std::optional<Sim3> start =
       guess.is_none() ? std::nullopt : std::optional(ToSimilarity(CopyMatrix(guess), "guess"));
   SurfaceRegistration found;
+  RegistrationPlace place;
   {
     const py::gil_scoped_release unlocked;
-    found = RegisterSurface(*moved, *fixed, start, resolved.registration, AvailableCores());
+    found = RegisterSurface(*moved, *fixed, start, resolved.registration, AvailableCores(),
+                            {PathOf(input.frames), !ct.cavities.empty(), input.measured});
+    input.surface = *moved;
+    place = FindPlace(input, ct, found);
   }
-  auto outcome = py::cast<py::dict>(ToPython(RegistrationToJson(found)));
+  auto outcome = py::cast<py::dict>(ToPython(RegistrationToJson(found, place)));
   if (found.status == SurfaceRegistrationStatus::kRegistered)
     outcome["transform"] = ToArray(found.model_from_surface.Matrix());
   return outcome;
@@ -162,7 +175,8 @@ void BindTools(py::module_& module) {
   module.def("evaluate", &Evaluate, py::arg("estimate"), py::arg("truth"), py::kw_only(), py::arg("step") = 7,
              py::arg("max_gap") = 0.0);
   module.def("register", &Register, py::arg("surface"), py::arg("model"), py::kw_only(),
-             py::arg("guess") = py::none(), py::arg("threshold") = -400.0, py::arg("config") = py::none());
+             py::arg("guess") = py::none(), py::arg("threshold") = py::none(), py::arg("cavity") = -1,
+             py::arg("config") = py::none());
   module.def("default_config", [] { return ConfigToDict({}); });
   module.def(
       "load_trajectory", [](const fs::path& path) { return ToArrays(LoadTrajectory(path)); },

@@ -1,10 +1,12 @@
 // Every other command that writes: killed, interrupted, and with disk, input and memory that fail.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "lumen/base/text.h"
 #include "lumen/io/sequence_folder.h"
+#include "lumen/io/volume_file.h"
 #include "tests/faults/harness.h"
 #include "tests/small_run.h"
 
@@ -89,6 +91,7 @@ class CoverageFaults : public CommandFaults {
   }
 };
 class RegisterFaults : public CommandFaults {};
+class ModelFaults : public CommandFaults {};
 class PredictFaults : public CommandFaults {};
 class ReportFaults : public CommandFaults {};
 class StudyFaults : public CommandFaults {};
@@ -131,6 +134,17 @@ TEST_F(RegisterFaults, EndAsTheyShould) {
                            Path("out/registration"), "--json", Path("out/outcome.json")});
   command.good = {0, 4};
   TryAll(command);
+}
+
+TEST_F(ModelFaults, EndAsTheyShould) {
+  Volume volume;  // a ball of air in a block of tissue
+  volume.size = {40, 40, 40};
+  for (int i = 0; i < 40 * 40 * 40; ++i) {
+    const Eigen::Vector3d p(i % 40 - 20, i / 40 % 40 - 20, i / 1600 - 20);
+    volume.values.push_back(static_cast<float>(-480 - 520 * std::clamp(12 - p.norm(), -1.0, 1.0)));
+  }
+  SaveVolume(Path("in/ct.nii"), volume);
+  TryAll(Command("model", {"lumen", "-q", "model", Path("in/ct.nii"), "--out", Path("out/spaces")}));
 }
 
 TEST_F(PredictFaults, EndAsTheyShould) {

@@ -43,10 +43,11 @@ void NoteNarrows(const Volume& volume, const VoxelMask& mask, int threads, AirSp
                                  "): a thin wall may have been lost there"));
 }
 
-// Fluid lies flat, below the air: a level that is a good part of the wall, all at one height.
+// Fluid lies flat, below the air: a level is a good part of the wall, all at one height and all level, which
+// no tissue is.
 void NoteFluid(AirSpace& space) {
-  constexpr double kLevel = 0.995, kBin = 1.0;  // cosine; mm
-  constexpr double kLeastArea = 60, kLeastShare = 0.03;
+  constexpr double kLevel = 0.996, kBin = 0.3;  // cosine; mm
+  constexpr double kLeastArea = 100, kLeastShare = 0.013;
   std::map<std::pair<int, int>, double> area;  // by which way is down, and height
   for (const auto& triangle : space.wall.triangles) {
     const Vector3f& a = space.wall.vertices[static_cast<size_t>(triangle[0])];
@@ -58,18 +59,17 @@ void NoteFluid(AirSpace& space) {
     area[{n.y() < 0 ? 1 : -1, bin}] += n.norm();
   }
   double most = 0;
-  std::pair<int, int> level;
+  int down = 1;
   for (const auto& [key, value] : area) {
     const auto next = area.find({key.first, key.second + 1});
     const double sum = value + (next == area.end() ? 0 : next->second);
-    if (sum > most) {
-      most = sum;
-      level = key;
-    }
+    if (sum <= most) continue;
+    most = sum;
+    down = key.first;
   }
   if (most < kLeastArea || most < kLeastShare * 100 * space.area_cm2) return;
-  space.notes.push_back(StrCat("a fluid level of ", std::round(most / 10) / 10, " cm2 at ",
-                               level.first > 0 ? "the back" : "the front",
+  space.notes.push_back(StrCat("a fluid level of ", std::round(most / 10) / 10, " cm2 towards ",
+                               down > 0 ? "the back" : "the front",
                                ": what lies below it is not in the model"));
 }
 
