@@ -96,6 +96,10 @@ Canvas DrawBody(const Volume& volume, const AirSpaces& all, const Look& look, co
   return canvas;
 }
 
+std::string ColorOf(const AirSpace& space) {
+  return space.kind == AirSpaceKind::kLungs ? kGrey : SeriesColor(static_cast<size_t>(space.number - 1));
+}
+
 std::array<double, 3> ParseColor(const std::string& color) {
   std::array<double, 3> rgb{};
   for (size_t i = 0; i < 3; ++i) rgb[i] = std::stoi(color.substr(1 + 2 * i, 2), nullptr, 16);
@@ -103,8 +107,7 @@ std::array<double, 3> ParseColor(const std::string& color) {
 }
 
 void DrawWall(const AirSpace& space, const Look& look, const Sheet& sheet, Canvas& canvas) {
-  const auto color = ParseColor(
-      space.kind == AirSpaceKind::kLungs ? kGrey : SeriesColor(static_cast<size_t>(space.number - 1)));
+  const auto color = ParseColor(ColorOf(space));
   for (size_t i = 0; i < space.wall.vertices.size(); ++i) {
     const Vector3d p = space.wall.vertices[i].cast<double>();
     // Seen from outside the body the wall is a solid: its normals point inwards.
@@ -176,9 +179,7 @@ std::string DrawAirSpaces(const Volume& volume, const AirSpaces& all) {
   }
   double y = kTop + height + kGap + 8;
   for (const AirSpace& space : all.spaces) {
-    svg.Marker(
-        {kGap + 5, y - 4}, MarkerShape::kSquare, 5,
-        space.kind == AirSpaceKind::kLungs ? kGrey : SeriesColor(static_cast<size_t>(space.number - 1)));
+    svg.Marker({kGap + 5, y - 4}, MarkerShape::kSquare, 5, ColorOf(space));
     svg.Text({kGap + 18, y}, StrCat(space.number, ": ", AirSpaceInWords(space)), {.size = 13});
     y += kLine;
   }

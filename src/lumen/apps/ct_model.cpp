@@ -189,13 +189,16 @@ void RequireSurface(const TriangleMesh& mesh, const fs::path& path) {
   if (!HasArea(mesh)) throw InputError(path, "holds triangles without an area: points or lines only");
 }
 
+const char* KindInWords(const AirSpace& space) {
+  return space.kind == AirSpaceKind::kLungs    ? "lungs, "
+         : space.kind == AirSpaceKind::kAirway ? "airways, "
+                                               : "";
+}
+
 std::string AirSpaceInWords(const AirSpace& space) {
   const double ml =
       space.volume_ml < 10 ? std::round(10 * space.volume_ml) / 10 : std::round(space.volume_ml);
-  const char* kind = space.kind == AirSpaceKind::kLungs    ? "lungs, "
-                     : space.kind == AirSpaceKind::kAirway ? "airways, "
-                                                           : "";
-  return StrCat(kind, ml, " ml, ", space.place);
+  return StrCat(KindInWords(space), ml, " ml, ", space.place);
 }
 
 bool IsPlausible(const AirSpace& space) {

@@ -49,6 +49,8 @@ void RequireSurface(const TriangleMesh& mesh, const std::filesystem::path& path)
 RegistrationModel JoinAirSpaces(const ModelChoice& choice, const AirSpaces& all);
 AirSpaces LoadAirSpaces(const ModelChoice& choice, int threads);
 
+// "lungs, ", "airways, " or nothing, to stand before the rest.
+const char* KindInWords(const AirSpace& space);
 // "63 ml, front, in the midline, upper"
 std::string AirSpaceInWords(const AirSpace& space);
 Json AirSpacesToJson(const AirSpaces& all);

@@ -28,10 +28,7 @@ void PrintSpaces(const AirSpaces& all) {
     std::snprintf(line, sizeof(line), "%3d  %8.1f ml  %6.0f cm2  widest %4.0f mm  %4.0f x %4.0f x %4.0f mm  ",
                   space.number, space.volume_ml, space.area_cm2, space.widest_mm, space.box.sizes().x(),
                   space.box.sizes().y(), space.box.sizes().z());
-    const char* kind = space.kind == AirSpaceKind::kLungs    ? "lungs, "
-                       : space.kind == AirSpaceKind::kAirway ? "airways, "
-                                                             : "";
-    std::cout << line << kind << space.place;
+    std::cout << line << KindInWords(space) << space.place;
     constexpr double kLeastOpening = 0.1;  // cm²
     if (space.open_cm2 > kLeastOpening) {
       std::snprintf(line, sizeof(line), "; opens outwards, closed over %.1f cm2", space.open_cm2);

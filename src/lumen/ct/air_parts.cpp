@@ -1,6 +1,8 @@
 #include "lumen/ct/air_parts.h"
 
+#include <Eigen/LU>
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "lumen/base/parallel.h"
@@ -69,6 +71,10 @@ class RunJoiner {
 };
 
 }  // namespace
+
+double MlPerVoxel(const Volume& volume) {
+  return std::abs(volume.lps_from_index.topLeftCorner<3, 3>().determinant()) / 1000;
+}
 
 std::vector<AirPart> FindAirParts(const Vector3i& size, const std::function<bool(int, int, int)>& inside,
                                   int64_t least, int threads) {

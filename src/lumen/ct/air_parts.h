@@ -10,6 +10,8 @@
 
 namespace lumen {
 
+double MlPerVoxel(const Volume& volume);
+
 struct AirRun {
   int x, length, y, z;
 };

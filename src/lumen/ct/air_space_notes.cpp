@@ -27,7 +27,7 @@ const char* Third(double share, const char* low, const char* middle, const char*
 // Parts that hang together only by what is two voxels thin.
 void NoteNarrows(const Volume& volume, const VoxelMask& mask, int threads, AirSpace& space) {
   constexpr double kLeastShare = 0.15, kLeastMl = 1;
-  const double ml = std::abs(volume.lps_from_index.topLeftCorner<3, 3>().determinant()) / 1000;
+  const double ml = MlPerVoxel(volume);
   int64_t whole = 0;
   std::string parts;
   int count = 0;

@@ -25,10 +25,6 @@ struct FoundPart {
   AirPart part;
 };
 
-double MlPerVoxel(const Volume& volume) {
-  return std::abs(volume.lps_from_index.topLeftCorner<3, 3>().determinant()) / 1000;
-}
-
 // A scout is a picture of the whole patient to plan the scan by; a localiser a few slices far apart.
 void RequireBody(const Volume& volume, const std::string& name) {
   const double size = (volume.lps_from_index.topLeftCorner<3, 3>() * volume.size.cast<double>()).norm();

@@ -10,10 +10,6 @@ using Eigen::Vector3i;
 
 namespace {
 
-double VoxelMl(const Volume& volume) {
-  return std::abs(volume.lps_from_index.topLeftCorner<3, 3>().determinant()) / 1000;
-}
-
 // Means over 3³ voxels, where the volume holds them: noise would make holes and leaks.
 std::vector<float> Smooth(const Volume& volume, const VoxelMask& area, int threads) {
   std::vector<float> smooth(area.marks.size());
@@ -100,13 +96,14 @@ std::optional<AirPart> FindAirway(const Volume& volume, const TissueLevels& leve
         10, threads);
     if (parts.empty()) continue;
     const auto voxels = static_cast<double>(parts.front().voxels);
-    if (voxels * VoxelMl(volume) > kMostMl || voxels > kMostShare * static_cast<double>(lungs.voxels)) break;
+    if (voxels * MlPerVoxel(volume) > kMostMl || voxels > kMostShare * static_cast<double>(lungs.voxels))
+      break;
     if (best && voxels > kLeak * static_cast<double>(best->voxels) &&
-        static_cast<double>(best->voxels) * VoxelMl(volume) > kLeastMl)
+        static_cast<double>(best->voxels) * MlPerVoxel(volume) > kLeastMl)
       break;
     best = std::move(parts.front());
   }
-  if (!best || static_cast<double>(best->voxels) * VoxelMl(volume) < kLeastMl) return std::nullopt;
+  if (!best || static_cast<double>(best->voxels) * MlPerVoxel(volume) < kLeastMl) return std::nullopt;
   return GrownToWall(volume, mask, threshold, *best, threads);
 }
 
