@@ -109,6 +109,12 @@ std::vector<const AirSpace*> Choose(const ModelChoice& choice, const AirSpaces& 
       "`lumen model` lists what there is, --cavity 0 takes all between air and tissue)");
 }
 
+AirSpaces FindSpaces(const ModelChoice& choice, const Volume& volume, int threads) {
+  AirSpaceOptions options;
+  options.threshold = choice.threshold;
+  return FindAirSpaces(volume, choice.path.string(), options, threads);
+}
+
 }  // namespace
 
 RegistrationModel JoinAirSpaces(const ModelChoice& choice, const AirSpaces& all) {
@@ -126,15 +132,16 @@ RegistrationModel JoinAirSpaces(const ModelChoice& choice, const AirSpaces& all)
   return model;
 }
 
-void AddModelChoice(Command& command, ModelChoice& choice) {
-  command.Add("--threshold", choice.threshold, "between air and tissue in a volume; otherwise by its values");
-  command.Add("--series", choice.volume.series, "of a DICOM folder that holds several");
+void AddModelChoice(Command& command, ModelChoice& choice, const std::string& prefix) {
+  command.Add(prefix + "threshold", choice.threshold,
+              "between air and tissue in a volume; otherwise by its values");
+  command.Add(prefix + "series", choice.volume.series, "of a DICOM folder that holds several");
   command
-      .Add("--cavity", choice.cavity,
+      .Add(prefix + "cavity", choice.cavity,
            "which of a volume's air spaces, as `lumen model` counts them; 0: all between air and tissue; "
            "otherwise all that are plausible")
       .Within(-1, 1000);
-  command.Add("--crop", choice.crop, "nothing of the model outside L0,L1,P0,P1,S0,S1 (mm, LPS)");
+  command.Add(prefix + "crop", choice.crop, "nothing of the model outside L0,L1,P0,P1,S0,S1 (mm, LPS)");
 }
 
 int RegistrationModel::CavityAt(const std::vector<Eigen::Vector3f>& places) const {
@@ -155,13 +162,24 @@ int RegistrationModel::CavityAt(const std::vector<Eigen::Vector3f>& places) cons
   return most == votes.end() ? 0 : most->first;
 }
 
-AirSpaces LoadAirSpaces(const ModelChoice& choice, int threads) {
-  AirSpaceOptions options;
-  options.threshold = choice.threshold;
-  return FindAirSpaces(LoadVolume(choice.path, choice.volume), choice.path.string(), options, threads);
+TriangleMesh RegistrationModel::WallOf(int cavity) const {
+  for (size_t i = 0; i < cavities.size(); ++i) {
+    if (cavities[i].number != cavity) continue;
+    const size_t end = i + 1 < cavities.size() ? cavities[i + 1].triangles_from : wall.triangles.size();
+    TriangleMesh piece = wall;
+    piece.triangles.assign(wall.triangles.begin() + static_cast<std::ptrdiff_t>(cavities[i].triangles_from),
+                           wall.triangles.begin() + static_cast<std::ptrdiff_t>(end));
+    const MeshParts parts = FindParts(piece);
+    return KeepParts(piece, parts, std::vector<char>(parts.area.size(), 1));
+  }
+  return wall;
 }
 
-RegistrationModel LoadRegistrationModel(const ModelChoice& choice) {
+AirSpaces LoadAirSpaces(const ModelChoice& choice, int threads) {
+  return FindSpaces(choice, LoadVolume(choice.path, choice.volume), threads);
+}
+
+RegistrationModel LoadRegistrationModel(const ModelChoice& choice, std::shared_ptr<const Volume>* volume) {
   if (!choice.crop.empty()) ParseCrop(choice.crop);  // before minutes are spent
   RegistrationModel model;
   if (IsMeshFile(choice.path, false)) {
@@ -170,11 +188,15 @@ RegistrationModel LoadRegistrationModel(const ModelChoice& choice) {
     model.wall = LoadMesh(choice.path);
     RequireSurface(model.wall, choice.path);
     CropAll(choice, model.wall);
-  } else if (choice.cavity == 0) {
-    model.wall = WholeSurface(choice, LoadVolume(choice.path, choice.volume));
-    CropAll(choice, model.wall);
   } else {
-    model = JoinAirSpaces(choice, LoadAirSpaces(choice, AvailableCores()));
+    const auto values = std::make_shared<const Volume>(LoadVolume(choice.path, choice.volume));
+    if (volume != nullptr) *volume = values;
+    if (choice.cavity == 0) {
+      model.wall = WholeSurface(choice, *values);
+      CropAll(choice, model.wall);
+    } else {
+      model = JoinAirSpaces(choice, FindSpaces(choice, *values, AvailableCores()));
+    }
   }
   RequireSurface(model.wall, choice.path);
   WarnOfUnits(model.wall, choice.path);

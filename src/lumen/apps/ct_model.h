@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +26,8 @@ struct ModelChoice {
   std::string crop = {};  // "L0,L1,P0,P1,S0,S1" in mm: nothing outside; empty: all
 };
 
-// --threshold, --series, --cavity and --crop.
-void AddModelChoice(Command& command, ModelChoice& choice);
+// --threshold, --series, --cavity and --crop, or with another prefix instead of "--".
+void AddModelChoice(Command& command, ModelChoice& choice, const std::string& prefix = "--");
 
 struct ModelCavity {
   int number = 0;
@@ -39,10 +40,12 @@ struct RegistrationModel {
   std::vector<ModelCavity> cavities;  // none: a mesh, or everything
   // Which cavity most of these places are nearest to; 0: there are none.
   int CavityAt(const std::vector<Eigen::Vector3f>& places) const;
+  TriangleMesh WallOf(int cavity) const;  // all, where there is no such
 };
 
-// Throws InputError.
-RegistrationModel LoadRegistrationModel(const ModelChoice& choice);
+// Throws InputError. `volume`: what it was made from is put there; null where that is a mesh.
+RegistrationModel LoadRegistrationModel(const ModelChoice& choice,
+                                        std::shared_ptr<const Volume>* volume = nullptr);
 // A mesh that can be registered has triangles and an area.
 void RequireSurface(const TriangleMesh& mesh, const std::filesystem::path& path);
 // The plausible ones, or the one that was chosen.

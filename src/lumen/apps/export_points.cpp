@@ -187,11 +187,12 @@ PointedView MakePointedView(const Rigid3& world_from_camera, const std::shared_p
 }
 
 void AddMatchedPoints(const std::vector<PointedView>& views, const std::vector<size_t>& images,
-                      const PinholeCamera& camera, const ExportPointOptions& options, ExportedScene& scene) {
+                      const PinholeCamera& camera, const ExportPointOptions& options, ExportedScene& scene,
+                      int threads) {
   LUMEN_CHECK(views.size() == images.size());
   const double finer = scene.camera.AsPinhole()->fx / camera.fx;
   std::vector<std::vector<Track>> found(views.size());
-  ParallelFor(static_cast<int64_t>(views.size()), AvailableCores(), [&](int64_t i) {
+  ParallelFor(static_cast<int64_t>(views.size()), threads, [&](int64_t i) {
     found[static_cast<size_t>(i)] = TrackCorners(views, static_cast<size_t>(i), camera, options);
   });
   for (const std::vector<Track>& tracks : found) {

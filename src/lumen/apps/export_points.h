@@ -29,7 +29,8 @@ PointedView MakePointedView(const Rigid3& world_from_camera, const std::shared_p
 // Adds points, and their pixels to the images: those at `images`, in the views' order. `camera` is that of
 // the pictures the points were found in; the scene's may be finer.
 void AddMatchedPoints(const std::vector<PointedView>& views, const std::vector<size_t>& images,
-                      const PinholeCamera& camera, const ExportPointOptions& options, ExportedScene& scene);
+                      const PinholeCamera& camera, const ExportPointOptions& options, ExportedScene& scene,
+                      int threads);
 
 // Where rays meet, nearest in pixels to all sightings; those farther off than `most_error` are dropped, the
 // worst first. Nothing where fewer than two are left, or the point lies behind a camera.

@@ -181,7 +181,7 @@ class SceneMaker {
   }
 
   ExportedScene Finish() {
-    AddMatchedPoints(views_, images_, *matched_.AsPinhole(), {}, scene_);
+    AddMatchedPoints(views_, images_, *matched_.AsPinhole(), {}, scene_, AvailableCores());
     return std::move(scene_);
   }
 

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "lumen/apps/export_points.h"
 #include "lumen/apps/exporting.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
-#include "lumen/base/parallel.h"
+#include "lumen/surface/map_surface.h"
 #include "lumen/surface/triangle_tree.h"
 
 namespace lumen {
@@ -20,6 +21,9 @@ using Eigen::Vector3d;
 // Shares of the distance a point was seen from. Neighbouring points err alike, by the path between their
 // views, however well their own rays meet.
 constexpr double kSharedError = 0.02, kMostError = 0.1, kMostFromWall = 0.1;
+
+// A corner is found again to some 0.4 of a pixel of pictures of this width.
+constexpr double kPixel = 0.4, kWidth = 320;
 
 struct RayBundle {
   Vector3d from = Vector3d::Zero();         // mean place of the cameras
@@ -66,6 +70,29 @@ SurfacePoints PointsOnSurface(const ExportedScene& scene, double pixel, const Tr
   return points;
 }
 
+SurfacePoints MeasureMapPoints(const MapSnapshot& map, int submap, const TriangleMesh& surface, int threads) {
+  ExportedScene scene;
+  std::vector<PointedView> views;
+  std::vector<size_t> images;
+  for (const auto& [id, keyframe] : map.keyframes) {
+    const RgbImage& fine = keyframe.keyframe->fine;
+    const std::shared_ptr<const View>& view = keyframe.keyframe->frame->view;
+    if (keyframe.submap != submap || !view->camera.IsPinhole()) continue;
+    const UnifiedCamera& seen = view->camera;
+    const Camera camera(PinholeCamera{seen.fx, seen.fy, seen.cx, seen.cy}, view->mask.Width(),
+                        view->mask.Height());
+    const RgbImage& picture = fine.Empty() ? keyframe.keyframe->frame->image : fine;
+    if (views.empty()) scene.camera = camera.Resized(picture.Width(), picture.Height());
+    images.push_back(scene.images.size());
+    scene.images.push_back({"", keyframe.state.world_from_camera, {}, false});
+    views.push_back(MakePointedView(keyframe.state.world_from_camera, view, picture, KeyframeDepth(keyframe),
+                                    ExportPointOptions().corners));
+  }
+  if (views.empty()) return {};
+  AddMatchedPoints(views, images, *scene.camera.AsPinhole(), {}, scene, threads);
+  return PointsOnSurface(scene, kPixel * scene.camera.Width() / kWidth, surface);
+}
+
 SurfacePoints MeasureRunPoints(const RunFolder& run, const TriangleMesh& surface) {
   if (!std::filesystem::exists(run.path / run_file::kImages) || !run.depth_camera) return {};
   try {
@@ -73,8 +100,6 @@ SurfacePoints MeasureRunPoints(const RunFolder& run, const TriangleMesh& surface
     options.pictures = false;
     options.input = false;
     const ExportedScene scene = ExportScene(run, options, {});
-    // A corner is found again to some 0.4 of a pixel of pictures of this width.
-    constexpr double kPixel = 0.4, kWidth = 320;
     return PointsOnSurface(scene, kPixel * scene.camera.Width() / kWidth, surface);
   } catch (const InputError& error) {
     LogWarning(error.what(), ": the surface is registered without measured points");

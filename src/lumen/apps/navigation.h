@@ -8,6 +8,7 @@
 #include "lumen/apps/registering.h"
 #include "lumen/scene/volume.h"
 #include "lumen/slam/front_end.h"
+#include "lumen/surface/triangle_tree.h"
 
 namespace lumen {
 
@@ -24,9 +25,11 @@ const char* CtStatusName(CtStatus status);  // "none", "reading", "searching", â
 // The CT as it was read, before anything is registered.
 struct NavigationCt {
   std::filesystem::path path;
-  RegistrationModel model;               // walls in LPS mm
-  std::shared_ptr<const Volume> volume;  // null: the CT is a mesh
+  RegistrationModel model;                   // walls in LPS mm
+  std::shared_ptr<const Volume> volume;      // null: the CT is a mesh
+  std::shared_ptr<const TriangleTree> tree;  // of the walls
 };
+NavigationCt ReadNavigationCt(const ModelChoice& choice);  // throws InputError
 
 // One answer. Never changes once it is told.
 struct CtRegistration {
@@ -41,6 +44,8 @@ struct CtRegistration {
   double moved_mm = 0;   // how far it moved the newest camera from where the answer before had it
   bool jump = false;     // farther than the two said they may be off
   bool last = false;     // of the finished run, with all that is known in the end
+  // The keyframes it was made with, as they lay then: maps move.
+  std::map<KeyframeId, Sim3> anchors = {};
 };
 
 // A frame as it was told while the run went on.
@@ -53,6 +58,7 @@ struct NavigatedFrame {
   std::optional<Sim3> ct_from_map;       // by the map as it is now; none: not registered, or another sub-map
   std::optional<Rigid3> ct_from_camera;  // LPS mm
   double sigma_mm = 0;                   // of the camera's place, by the registration alone
+  std::shared_ptr<const CtRegistration> registration;  // that it is by
 };
 
 struct NavigationState {

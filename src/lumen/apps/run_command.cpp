@@ -1,4 +1,6 @@
 #include "lumen/apps/app.h"
+#include "lumen/apps/ct_record.h"
+#include "lumen/apps/final_registration.h"
 #include "lumen/apps/fuse_run.h"
 #include "lumen/apps/interrupt.h"
 #include "lumen/apps/run_sequence.h"
@@ -28,15 +30,73 @@ void AddFineDepth(const RunOptions& options) {
   }
 }
 
-void Run(RunOptions options, const ConfigChoice& choice, bool surface, const ViewChoice& view) {
-  options.config = ResolveConfig(choice);
+// Where in the CT the run was, by all that is known in the end.
+void AddRegistration(const RunOptions& options, const LiveRegistrationOptions& live,
+                     const RunOutcome& outcome, Navigator& navigator) {
+  try {
+    const auto answer =
+        RegisterFinished(options.output, live, navigator.LastWord(*outcome.map), outcome.interrupted);
+    if (answer == nullptr) {
+      LogWarning("not registered to ", live.ct.path.string());
+      return;
+    }
+    const NavigationState state = DescribeRegistration(answer.get(), {});
+    navigator.TellLast(answer, state);
+    LogInfo("CT: ", CtStatusName(state.status), ", ", state.words, ": ",
+            (options.output / run_file::kRegistration).string());
+  } catch (const InputError& error) {
+    LogWarning("not registered: ", error.what());
+  }
+}
+
+// What of a CT was asked for.
+struct CtChoice {
+  ModelChoice model;
+  std::string start;
+};
+
+std::optional<LiveRegistrationOptions> LiveOptions(const CtChoice& choice, const RunOptions& options) {
+  if (choice.model.path.empty()) return std::nullopt;
+  if (!std::filesystem::exists(choice.model.path)) throw InputError(choice.model.path, "does not exist");
+  LiveRegistrationOptions live;
+  live.ct = choice.model;
+  if (!choice.start.empty()) live.start = ParseStartRegion(choice.start);
+  live.registration = options.config.registration;
+  live.fusion = options.config.fusion;
+  live.depth = options.config.depth;
+  live.in_step = options.deterministic;
+  return live;
+}
+
+struct RunChoice {
+  RunOptions options;
+  ConfigChoice config;
+  bool no_surface = false;
+  ViewChoice view;
+  CtChoice ct;
+};
+
+void Run(const RunChoice& choice) {
+  RunOptions options = choice.options;
+  options.config = ResolveConfig(choice.config);
   // A camera does not wait: what comes too late is dropped there or here, and here it is counted.
   options.realtime |= IsCamera(options.input);
   const std::atomic<bool>& stop_requested = CatchInterrupts();
+  const std::optional<LiveRegistrationOptions> live = LiveOptions(choice.ct, options);
+  RunObservers observers;
+  options.observer = &observers;
   std::unique_ptr<RunWatch> watch;
-  if (view.wanted) {
-    watch = MakeRunWatch(options.input.filename().string(), view.server);
-    options.observer = watch.get();
+  std::vector<NavigationListener*> listeners;
+  if (choice.view.wanted) {
+    watch = MakeRunWatch(options.input.filename().string(), choice.view.server);
+    observers.Add(watch.get());
+  }
+  std::unique_ptr<CtRecord> record;
+  if (live) listeners.push_back((record = std::make_unique<CtRecord>(options.output)).get());
+  std::unique_ptr<Navigator> navigator;
+  if (!listeners.empty()) {
+    navigator = std::make_unique<Navigator>(live, listeners);
+    observers.Add(navigator.get());
   }
   const RunOutcome outcome = RunSequence(options, stop_requested);
   LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
@@ -45,9 +105,13 @@ void Run(RunOptions options, const ConfigChoice& choice, bool surface, const Vie
     if (watch != nullptr) watch->OnPhase("gathering depth");
     AddFineDepth(options);
   }
-  if (surface) {
+  if (!choice.no_surface) {
     if (watch != nullptr) watch->OnPhase("fusing the surface");
     AddSurface(options);
+  }
+  if (live && !choice.no_surface) {
+    if (watch != nullptr) watch->OnPhase("registering it to the CT");
+    AddRegistration(options, *live, outcome, *navigator);
   }
   if (watch != nullptr && !stop_requested) watch->ShowFinished(options.output, stop_requested);
   if (outcome.interrupted) {
@@ -60,28 +124,31 @@ void Run(RunOptions options, const ConfigChoice& choice, bool surface, const Vie
 
 void AddRunCommand(Command& app) {
   Command& command = app.AddCommand("run", "SLAM: the camera's path and dense depth from a video");
-  auto options = std::make_shared<RunOptions>();
-  auto choice = std::make_shared<ConfigChoice>();
-  command.Add("INPUT", options->input, "any input: sequence folder, images, video, camera").Required();
-  command.Add("--out", options->output, "folder for the results").Required();
-  command.Add("--model", options->model, "weights");
-  command.Add("--vocabulary", options->vocabulary, "words for place recognition");
-  command.Add("--map", options->map, "an earlier run (or its map.h5) to find oneself in and to extend");
-  command.AddFlag("--deterministic", options->deterministic,
+  auto choice = std::make_shared<RunChoice>();
+  RunOptions& options = choice->options;
+  command.Add("INPUT", options.input, "any input: sequence folder, images, video, camera").Required();
+  command.Add("--out", options.output, "folder for the results").Required();
+  command.Add("--model", options.model, "weights");
+  command.Add("--vocabulary", options.vocabulary, "words for place recognition");
+  command.Add("--map", options.map, "an earlier run (or its map.h5) to find oneself in and to extend");
+  command.AddFlag("--deterministic", options.deterministic,
                   "one frame after the other: the same bytes every time");
-  command.AddFlag("--realtime", options->realtime,
+  command.AddFlag("--realtime", options.realtime,
                   "pace a recording as if live; frames that come too late are dropped and counted");
-  command.AddFlag("--refine", options->refine, "go on mapping and searching loops after the last frame");
-  auto no_surface = std::make_shared<bool>(false);
-  command.AddFlag("--no-surface", *no_surface,
+  command.AddFlag("--refine", options.refine, "go on mapping and searching loops after the last frame");
+  command.AddFlag("--no-surface", choice->no_surface,
                   "do not fuse the keyframes' depth into surface.ply at the end");
-  auto view = std::make_shared<ViewChoice>();
-  command.AddFlag("--view", view->wanted, "show it in a browser while it goes on, and afterwards");
-  AddServerOptions(command, view->server);
-  AddDeviceOption(command, options->device);
-  AddConfigOptions(command, *choice);
-  AddInputOptions(command, options->selection);
-  command.Do([options, choice, no_surface, view] { Run(*options, *choice, !*no_surface, *view); });
+  command.AddFlag("--view", choice->view.wanted, "show it in a browser while it goes on, and afterwards");
+  AddServerOptions(command, choice->view.server);
+  command.Add("--ct", choice->ct.model.path,
+              "the patient's CT, a volume or a surface: where in it the scope is, while the run goes on");
+  command.Add("--ct-start", choice->ct.start,
+              "where in the CT the run begins, in mm, LPS: L,P,S or L,P,S,RADIUS or L0,L1,P0,P1,S0,S1");
+  AddModelChoice(command, choice->ct.model, "--ct-");
+  AddDeviceOption(command, options.device);
+  AddConfigOptions(command, choice->config);
+  AddInputOptions(command, options.selection);
+  command.Do([choice] { Run(*choice); });
 }
 
 }  // namespace lumen

@@ -20,6 +20,7 @@ class RunEvents {
   void AddFrame(const FrameResult& result, double now);
   // `map` knows the loop's keyframes.
   void AddLoop(const LoopEvent& loop, const MapSnapshot& map);
+  void AddLine(const Json& line) { lines_.push_back({line}); }
   // In any order with the frames.
   void AddMapped(int64_t frame, double ms);
   // The lines that need not wait any longer.

@@ -26,11 +26,12 @@ RunRecorder::RunRecorder(RunWriter& writer, std::shared_ptr<const View> view)
       ticker_(kPace, [this] { WriteNew(); }) {}
 
 void RunRecorder::Record(const FrameResult& result, const PlacedFrame& placed,
-                         std::shared_ptr<const MapSnapshot> map, std::vector<LoopEvent> loops) {
+                         std::shared_ptr<const MapSnapshot> map, std::vector<LoopEvent> loops,
+                         std::vector<Json> others) {
   ticker_.Check();
   counts_.Add(result);
   for (const LoopEvent& loop : loops) counts_.Add(loop);
-  Recorded recorded{result, placed, std::move(map), std::move(loops), Now()};
+  Recorded recorded{result, placed, std::move(map), std::move(loops), std::move(others), Now()};
   const std::lock_guard lock(mutex_);
   news_.frames.push_back(std::move(recorded));
 }
@@ -57,6 +58,7 @@ void RunRecorder::Sort(const News& news) {
   for (const Recorded& frame : news.frames) {
     events_.AddFrame(frame.result, frame.at);
     for (const LoopEvent& loop : frame.loops) events_.AddLoop(loop, *frame.map);
+    for (const Json& line : frame.others) events_.AddLine(line);
     paths_.Add(frame.result, frame.placed);
     map_ = frame.map;
   }
@@ -82,7 +84,8 @@ void RunRecorder::WriteKeyframes(const MapSnapshot& map) {
   }
 }
 
-void RunRecorder::Finish(const MapSnapshot& map, const std::vector<LoopEvent>& loops) {
+void RunRecorder::Finish(const MapSnapshot& map, const std::vector<LoopEvent>& loops,
+                         const std::vector<Json>& others) {
   ticker_.Stop();
   FirstFailure failure;
   failure.Try([&] { ticker_.Check(); });
@@ -91,6 +94,7 @@ void RunRecorder::Finish(const MapSnapshot& map, const std::vector<LoopEvent>& l
     counts_.Add(loop);
     events_.AddLoop(loop, map);
   }
+  for (const Json& line : others) events_.AddLine(line);
   failure.Try([&] { WriteEvents(std::numeric_limits<double>::infinity()); });
   failure.Try([&] { paths_.Finish(map); });
   written_.clear();

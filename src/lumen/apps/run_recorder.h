@@ -20,10 +20,11 @@ class RunRecorder {
   // Returns at once. Throws what has kept an earlier frame from being written, so that nobody goes on for a
   // disk that is full. `map` knows the keyframes of `loops`.
   void Record(const FrameResult& result, const PlacedFrame& placed, std::shared_ptr<const MapSnapshot> map,
-              std::vector<LoopEvent> loops);
+              std::vector<LoopEvent> loops, std::vector<Json> others = {});
   void RecordMapped(int64_t frame, double ms);  // on any thread
   // All that can be written is, also after a failure; which is thrown then.
-  void Finish(const MapSnapshot& map, const std::vector<LoopEvent>& loops);
+  void Finish(const MapSnapshot& map, const std::vector<LoopEvent>& loops,
+              const std::vector<Json>& others = {});
 
   // Of what was handed over; for the thread that does.
   const RunCounts& Counts() const { return counts_; }
@@ -34,6 +35,7 @@ class RunRecorder {
     PlacedFrame placed;
     std::shared_ptr<const MapSnapshot> map;
     std::vector<LoopEvent> loops;
+    std::vector<Json> others;  // lines of events.jsonl that came with it
     double at = 0;
   };
   struct News {  // since the last time

@@ -117,8 +117,8 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
                      result.delay_ms = arrivals.TakeDelayMs(result.index);
                      std::vector<LoopEvent> loops = slam.TakeLoopEvents();
                      const auto map = slam.Snapshot();  // after the loops, so that it knows their keyframes
-                     recorder.Record(result, placed, map, std::move(loops));
                      observer.OnFrame(result, placed, map);
+                     recorder.Record(result, placed, map, std::move(loops), observer.TakeEvents());
                      progress.Update(recorder.Counts().frames,
                                      Note(result, recorder.Counts(), watch.ElapsedMs() / 1000));
                    },
@@ -130,6 +130,7 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
     Feed(setup, observer, options.realtime && !options.deterministic, arrivals, stop, totals.dropped);
   });
   failure.Try([&] { slam.Finish(); });
+  observer.OnEnd();
   totals.seconds = watch.ElapsedMs() / 1000;
   if (options.refine && !stop && !failure) {
     failure.Try([&] {
@@ -141,7 +142,7 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
   // Whatever has failed, what there is goes to disk.
   const std::vector<LoopEvent> loops = slam.TakeLoopEvents();
   const auto map = slam.Snapshot();
-  failure.Try([&] { recorder.Finish(*map, loops); });
+  failure.Try([&] { recorder.Finish(*map, loops, observer.TakeEvents()); });
   failure.Try([&] {
     if (!map->keyframes.empty())
       SaveMap(options.output / run_file::kMap, {*map, slam.Words(), setup.model.hash});
@@ -158,7 +159,11 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
                " parts of it still that too little is known of");
   totals.failed = failure.Reason();
   const RunCounts& counts = recorder.Counts();
-  failure.Try([&] { writer.WriteSummary(Summarise(setup.summary, counts, totals, *map, slam.Times())); });
+  failure.Try([&] {
+    Json summary = Summarise(setup.summary, counts, totals, *map, slam.Times());
+    observer.AddToSummary(summary);
+    writer.WriteSummary(summary);
+  });
   failure.Rethrow();
   progress.Finish();
   if (counts.placed == 0 && !stop)

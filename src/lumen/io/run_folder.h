@@ -10,6 +10,8 @@
 //   sigma/000042.png 16 bit: value / kRunSigmaScale = standard deviation of that depth, as a share of it
 //   *_uncertainty.csv  how far poses may be off (pose_uncertainty.h), and of frames how likely they are, once
 //                    the run has ended
+//   frames_ct.tum    of a run with a CT: cameras in it (mm, LPS) as they were told while the run went on;
+//   frames_ct_uncertainty.csv by which registration, and how far off; registration/ what is known in the end
 //   images/000042.png  the keyframe's picture       surface.ply     the keyframes' depth fused
 #pragma once
 
@@ -40,6 +42,9 @@ inline constexpr const char* kSigma = "sigma";  // how far each depth may be off
 inline constexpr const char* kFramesUncertainty = "frames_uncertainty.csv";
 inline constexpr const char* kKeyframesUncertainty = "keyframes_uncertainty.csv";
 inline constexpr const char* kStepsUncertainty = "steps_uncertainty.csv";
+inline constexpr const char* kFramesCt = "frames_ct.tum";
+inline constexpr const char* kFramesCtUncertainty = "frames_ct_uncertainty.csv";
+inline constexpr const char* kRegistration = "registration";  // a folder, as `lumen register` writes it
 inline constexpr const char* kSurface = "surface.ply";  // the keyframes' depth fused
 }  // namespace run_file
 

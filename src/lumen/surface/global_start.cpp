@@ -249,16 +249,19 @@ class ScaleSearch {
     Random random = Random(options_.seed).Split(stream);
     std::vector<StartCandidate> found;
     const auto last = static_cast<int64_t>(matches.size()) - 1;
-    for (int trial = 0; trial < options_.trials; ++trial) {
+    for (int trial = 0; trial < options_.trials && !Stopped(); ++trial) {
       const Match& a = matches[static_cast<size_t>(random.UniformInt(0, last))];
       const Match& b = matches[static_cast<size_t>(random.UniformInt(0, last))];
       const auto start = Propose(a, b);
-      if (start) found.push_back({*start, ScoreStart(surface_, lookup_, *start, tolerance_)});
+      if (start && (!options_.possible || options_.possible(*start)))
+        found.push_back({*start, ScoreStart(surface_, lookup_, *start, tolerance_)});
     }
     return KeepBest(Weigh(std::move(found)), radius_ * scale_, options_.kept);
   }
 
  private:
+  bool Stopped() const { return options_.stop != nullptr && *options_.stop; }
+
   // What costs more to ask is asked of the best only.
   std::vector<StartCandidate> Weigh(std::vector<StartCandidate> found) const {
     if (!options_.weigh) return found;

@@ -3,6 +3,7 @@
 // propose similarities, and those that lay most of the surface onto the model are kept.
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 #include "lumen/geometry/sim3.h"
@@ -21,6 +22,9 @@ struct GlobalStartOptions {
   uint64_t seed = 1;
   // How believable a start is for other reasons, 0 to 1: scores are multiplied by it.
   std::function<double(const Sim3&)> weigh = {};
+  // What cannot be, asked of every proposal: must be quick.
+  std::function<bool(const Sim3&)> possible = {};
+  const std::atomic<bool>* stop = nullptr;  // once it is set, what was found so far is all
 };
 
 struct StartCandidate {

@@ -22,9 +22,13 @@ std::vector<T> Thin(const std::vector<T>& all, size_t count) {
 
 }  // namespace
 
-LumenPrior::LumenPrior(const SurfacePoints& surface, const std::vector<Vector3d>& path,
+LumenPrior::LumenPrior(const SurfacePoints& surface, const RegistrationHints& hints,
                        const TriangleTree& model)
-    : model_(model), radius_(ComputeRadius(surface)), path_(Thin(path, kPathPoints)) {
+    : model_(model), radius_(ComputeRadius(surface)), path_(Thin(hints.path, kPathPoints)) {
+  if (hints.start && !hints.path.empty()) {
+    begin_ = hints.path.front();
+    start_ = *hints.start;
+  }
   std::vector<Sight> sights;
   std::vector<Vector3d> places;
   for (size_t i = 0; i < surface.Size(); ++i) {
@@ -34,6 +38,18 @@ LumenPrior::LumenPrior(const SurfacePoints& surface, const std::vector<Vector3d>
   }
   sights_ = Thin(sights, kSights);
   if (path_.empty()) path_ = Thin(places, kPathPoints);
+}
+
+bool LumenPrior::Begins(const Sim3& model_from_surface) const {
+  const double slack = 0.1 * radius_ * model_from_surface.Scale();
+  return start_.exteriorDistance(model_from_surface * *begin_) <= slack;
+}
+
+bool LumenPrior::MayBeginIn(const SurfacePoints& part) const {
+  if (!begin_) return true;
+  constexpr double kWidest = 40;  // mm from the wall, in the widest of organs
+  return std::any_of(part.points.begin(), part.points.end(),
+                     [&](const Vector3d& p) { return start_.exteriorDistance(p) < kWidest; });
 }
 
 double LumenPrior::ShareInside(const Sim3& model_from_surface) const {
@@ -64,6 +80,7 @@ double LumenPrior::ShareInView(const Sim3& model_from_surface) const {
 double LumenPrior::Weigh(const Sim3& model_from_surface) const {
   // A path may begin outside of the body, and a model may have lost a part of the lumen.
   constexpr double kLeastInside = 0.6, kLeastInView = 0.5;
+  if (begin_ && !Begins(model_from_surface)) return 0;
   const double inside = ShareInside(model_from_surface);
   if (inside < kLeastInside) return 0;
   const double in_view = ShareInView(model_from_surface);

@@ -4,16 +4,22 @@
 
 #include "lumen/geometry/sim3.h"
 #include "lumen/surface/mesh_tools.h"
+#include "lumen/surface/registration_hints.h"
 #include "lumen/surface/triangle_tree.h"
 
 namespace lumen {
 
 class LumenPrior {
  public:
-  // `path`: camera centres; without them the places that the points were seen from stand in. Of both a few
-  // dozen are kept. The tree must live as long.
-  LumenPrior(const SurfacePoints& surface, const std::vector<Eigen::Vector3d>& path,
-             const TriangleTree& model);
+  // Without a path in the hints the places that the points were seen from stand in. Of both a few dozen are
+  // kept. The tree must live as long.
+  LumenPrior(const SurfacePoints& surface, const RegistrationHints& hints, const TriangleTree& model);
+
+  // Where it is known where the path begins: whether it does, nearly; and whether a part of the model with
+  // these points on it is anywhere near.
+  bool KnowsStart() const { return begin_.has_value(); }
+  bool Begins(const Sim3& model_from_surface) const;
+  bool MayBeginIn(const SurfacePoints& part) const;
 
   // The share of the path that lies in the air; what is outside by less than a twentieth of the surface's
   // radius counts half. 1 if nothing is known.
@@ -31,6 +37,8 @@ class LumenPrior {
   double radius_;
   std::vector<Eigen::Vector3d> path_;
   std::vector<Sight> sights_;
+  std::optional<Eigen::Vector3d> begin_;  // of the path
+  Eigen::AlignedBox3d start_;
 };
 
 }  // namespace lumen

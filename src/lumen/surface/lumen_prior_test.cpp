@@ -48,7 +48,7 @@ TEST(LumenPrior, APathOutsideOfTheLumenCannotBe) {
   const TriangleTree tree(room);
   std::vector<Vector3d> path;
   for (int i = 0; i < 30; ++i) path.emplace_back(10, 10, 5 + i);
-  const LumenPrior prior(SampleSurface(room, 300), path, tree);
+  const LumenPrior prior(SampleSurface(room, 300), {.path = path}, tree);
   EXPECT_EQ(prior.ShareInside(MovedBy({0, 0, 0})), 1);
   EXPECT_EQ(prior.Weigh(MovedBy({0, 0, 0})), 1);
   EXPECT_EQ(prior.ShareInside(MovedBy({30, 0, 0})), 0);

@@ -39,6 +39,15 @@ void SurfaceRegistrationOptions::Describe(ConfigVisitor& visitor) {
                  .help = "expected change of log scale over the surface's radius; 0: the scale is one"});
 }
 
+double PlaceSigma(const SurfaceRegistration& registration, const Vector3d& place) {
+  const Vector3d arm = (place - registration.centre) / std::max(registration.radius, 1e-12);
+  double variance = 0;
+  for (const Constraint& motion : registration.constraints)
+    variance += std::pow(motion.uncertainty, 2) *
+                (motion.translation + motion.rotation.cross(arm) + motion.growth * arm).squaredNorm();
+  return std::sqrt(variance);
+}
+
 TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface) {
   std::vector<Vector3d> seen_from = SeenFrom(surface);
   for (size_t i = 0; i < surface.vertices.size(); ++i) {
@@ -94,8 +103,9 @@ class Registrar {
         parts_(SampleParts(model)),
         tree_(model),
         radius_(ComputeRadius(coarse_)),
-        prior_(coarse_, hints.path, tree_),
-        measured_(Tells(hints.measured) ? Thin(hints.measured) : SurfacePoints()) {}
+        prior_(coarse_, hints, tree_),
+        measured_(Tells(hints.measured) ? Thin(hints.measured) : SurfacePoints()),
+        stop_(hints.stop) {}
 
   const TriangleTree& Tree() const { return tree_; }
   const SurfacePoints& Fine() const { return fine_; }
@@ -103,15 +113,19 @@ class Registrar {
   // What the last fit is made with.
   const SurfacePoints& Last() const { return Measured() ? measured_ : near_; }
   double Radius() const { return radius_; }
+  bool Stopped() const { return stop_ != nullptr && *stop_; }
 
   std::vector<StartCandidate> FindAllStarts(const std::optional<Sim3>& guess) const {
     GlobalStartOptions global;
     global.least_scale = options_.least_scale;
     global.most_scale = options_.most_scale;
     global.weigh = [this](const Sim3& start) { return prior_.Weigh(start); };
+    global.stop = stop_;
+    if (prior_.KnowsStart()) global.possible = [this](const Sim3& start) { return prior_.Begins(start); };
     std::vector<StartCandidate> starts;
     const int trials = global.trials;
     for (const ModelPart& part : parts_) {
+      if (!prior_.MayBeginIn(part.dense)) continue;
       global.trials = static_cast<int>(part.share * part.share * trials);
       const GuessRange range{options_.guess_degrees, options_.guess_distance, options_.guess_scale};
       std::vector<StartCandidate> found = guess
@@ -345,6 +359,7 @@ class Registrar {
   double radius_;
   LumenPrior prior_;
   SurfacePoints measured_;
+  const std::atomic<bool>* stop_;
 };
 
 void AddResiduals(const Registrar& registrar, double match_distance, SurfaceRegistration& result) {
@@ -391,7 +406,9 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
     return result;
   }
   const Registrar registrar(surface, model, hints, options, threads);
-  const std::vector<Answer> answers = registrar.Weigh(registrar.Solve(registrar.FindAllStarts(guess)));
+  const std::vector<StartCandidate> starts = registrar.FindAllStarts(guess);
+  const std::vector<Answer> answers =
+      registrar.Stopped() ? std::vector<Answer>() : registrar.Weigh(registrar.Solve(starts));
   if (answers.empty()) {
     result.status = SurfaceRegistrationStatus::kNotRegistered;
     result.doubts.emplace_back("no place in the model resembles the surface");
@@ -410,6 +427,8 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   const double match_distance = std::min(options.match_distance, kMatchShare * radius);
   AddResiduals(registrar, match_distance, result);
   const double reach = 0.06 * radius;
+  result.centre = result.placement * ComputeCentre(registrar.Fine());
+  result.radius = registrar.Radius() * result.placement.AtCentre().Scale();
   result.constraints = ComputeConstraints(registrar.Fine(), registrar.Tree(), result.placement, reach);
   const double similar_share =
       MeasureResiduals(registrar.Fine(), registrar.Tree(), best.fit.model_from_surface, match_distance)
@@ -426,7 +445,8 @@ SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleM
                                     const SurfaceRegistrationOptions& options, int threads,
                                     const RegistrationHints& hints) {
   SurfaceRegistration result = RegisterOnce(surface, model, guess, hints, options, threads);
-  if (result.status != SurfaceRegistrationStatus::kNotRegistered || hints.faces_air) return result;
+  const bool stopped = hints.stop != nullptr && *hints.stop;
+  if (result.status != SurfaceRegistrationStatus::kNotRegistered || hints.faces_air || stopped) return result;
   // A model whose triangles face the tissue, as segmentations of the air do, is turned inside out.
   const SurfaceRegistration turned =
       RegisterOnce(surface, FlipTriangles(model), guess, hints, options, threads);

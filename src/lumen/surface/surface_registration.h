@@ -12,6 +12,7 @@
 #include "lumen/surface/constraint.h"
 #include "lumen/surface/global_start.h"
 #include "lumen/surface/mesh_tools.h"
+#include "lumen/surface/registration_hints.h"
 
 namespace lumen {
 
@@ -26,16 +27,6 @@ struct SurfaceRegistrationOptions {
   double drift = 0.08;  // how much a map's scale is expected to drift over its radius; 0: it does not
 
   void Describe(ConfigVisitor& visitor);
-};
-
-// What is known beside the two surfaces.
-struct RegistrationHints {
-  std::vector<Eigen::Vector3d> path;  // where the camera was, in the surface's frame: in the air
-  bool faces_air = false;             // the model's triangles are known to
-  // Points of the surface's wall that are known better than it, weighted by 1 / sigma across the wall. Where
-  // there are enough, they have the last word, and which of several places it is is theirs to say; the
-  // surface finds the places.
-  SurfacePoints measured;
 };
 
 enum class SurfaceRegistrationStatus {
@@ -67,7 +58,10 @@ struct SurfaceRegistration {
   bool ambiguous = false;
   bool confident = false;
   std::vector<Constraint> constraints;  // the seven, least visible first
-  std::vector<std::string> doubts;      // why it is not confident, in words
+  // Of the surface where it lies: what the constraints' turns and growth are about, in the model's unit.
+  Eigen::Vector3d centre = Eigen::Vector3d::Zero();
+  double radius = 0;
+  std::vector<std::string> doubts;  // why it is not confident, in words
 };
 
 // `guess`: model_from_surface, roughly. Triangles of both should face the air; if the model's face the other
@@ -76,6 +70,10 @@ SurfaceRegistration RegisterSurface(const TriangleMesh& surface, const TriangleM
                                     const std::optional<Sim3>& guess,
                                     const SurfaceRegistrationOptions& options, int threads,
                                     const RegistrationHints& hints = {});
+
+// How far a place that moves with the surface may be off, by the constraints alone: the standard deviation of
+// where it lies, all directions together.
+double PlaceSigma(const SurfaceRegistration& registration, const Eigen::Vector3d& place);
 
 // The surface where it belongs.
 TriangleMesh PlaceSurface(TriangleMesh surface, const DriftingSimilarity& model_from_surface);
