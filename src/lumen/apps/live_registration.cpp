@@ -37,6 +37,12 @@ std::vector<Vector3d> PathIn(const std::vector<PlacedFrame>& frames, const MapSn
   return path;
 }
 
+double LengthOf(const std::vector<Vector3d>& path) {
+  double length = 0;
+  for (size_t i = 1; i < path.size(); ++i) length += (path[i] - path[i - 1]).norm();
+  return length;
+}
+
 int CountKeyframes(const MapSnapshot& map, int submap) {
   return static_cast<int>(
       std::count_if(map.keyframes.begin(), map.keyframes.end(),
@@ -198,6 +204,7 @@ std::shared_ptr<const CtRegistration> RegistrationSeries::Try(const std::vector<
   for (const auto& [id, keyframe] : map->keyframes)
     if (keyframe.submap == submap) answer->anchors.emplace(id, PlaceOf(keyframe.state));
   if (!frames.empty()) answer->frame = frames.back().index;
+  answer->path_mm = answer->result.model_from_surface.Scale() * LengthOf(hints.path);
   Compare(frames, *map, *answer);
   answer->seconds = clock.ElapsedMs() / 1000;
   if (answer->confident) {

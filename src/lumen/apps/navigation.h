@@ -40,6 +40,7 @@ struct CtRegistration {
   TriangleMesh surface;  // where it lies in the CT, with "residual_mm", coloured by it
   int64_t frame = -1;    // the newest that its surface knew
   int submap = 0;        // whose frames it places
+  double path_mm = 0;    // that the camera had gone by then
   double seconds = 0;    // it took
   double moved_mm = 0;   // how far it moved the newest camera from where the answer before had it
   bool jump = false;     // farther than the two said they may be off

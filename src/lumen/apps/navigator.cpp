@@ -16,6 +16,11 @@ Json RegistrationEvent(const CtRegistration& registration) {
   line["residual_mm"] = result.residual_mean;
   line["matched_share"] = result.matched_share;
   line["sigma_mm"] = PlaceSigma(result, result.centre);
+  line["runner_up"] = result.runner_up;
+  line["misfit"] = result.misfit ? Json(*result.misfit) : Json();
+  line["discord_mm"] = result.discord ? Json(*result.discord) : Json();
+  line["radius_mm"] = result.radius;
+  line["path_mm"] = registration.path_mm;
   line["moved_mm"] = registration.moved_mm;
   line["seconds"] = registration.seconds;
   line["doubts"] = Json::MakeArray();
