@@ -129,7 +129,8 @@ NavigationState DescribeRegistration(const CtRegistration* registration,
   words += StrCat("±", Millimetres(PlaceSigma(result, result.centre)), ", ",
                   std::lround(100 * result.matched_share), " % of the surface lies on it");
   if (registration->confident) return {CtStatus::kRegistered, words};
-  return {CtStatus::kDoubtful, StrCat(words, "; ", Joined(result.doubts))};
+  return {CtStatus::kDoubtful,
+          StrCat(words, "; ", result.confident ? "to be confirmed" : Joined(result.doubts))};
 }
 
 RegistrationSeries::RegistrationSeries(LiveRegistrationOptions options,
@@ -138,21 +139,22 @@ RegistrationSeries::RegistrationSeries(LiveRegistrationOptions options,
 
 void RegistrationSeries::SetStart(const Eigen::AlignedBox3d& region) {
   options_.start = region;
-  if (newest_ == nullptr || !newest_->confident) due_ = kFirstKeyframes;
+  if (newest_ == nullptr || !newest_->result.confident) due_ = kFirstKeyframes;
 }
 
-// How far the newest camera is moved from where the answer before had it.
-void RegistrationSeries::Compare(const std::vector<PlacedFrame>& frames, const MapSnapshot& map,
-                                 CtRegistration& answer) const {
-  if (newest_ == nullptr) return;
-  const auto before = FollowMap(*newest_, map, answer.submap);
-  const std::vector<Vector3d> path = PathIn(frames, map, answer.submap);
-  if (!before || path.empty()) return;
-  const Vector3d then = *before * path.back(), now = answer.result.model_from_surface * path.back();
-  answer.moved_mm = (then - now).norm();
-  constexpr double kSigmas = 3, kLeast = 1;  // mm
-  const double expected = std::hypot(PlaceSigma(newest_->result, then), PlaceSigma(answer.result, now));
-  answer.jump = answer.moved_mm > std::max(kLeast, kSigmas * expected);
+// With the answer before, by the map as it is now.
+void RegistrationSeries::Compare(const MapSnapshot& map, CtRegistration& answer) const {
+  const auto before = newest_ == nullptr ? std::nullopt : FollowMap(*newest_, map, answer.submap);
+  if (before) {
+    const Vector3d then = *before * (answer.result.model_from_surface.Inverse() * answer.camera);
+    answer.moved_mm = (then - answer.camera).norm();
+    constexpr double kSigmas = 3, kLeast = 1;  // mm
+    const double expected =
+        std::hypot(PlaceSigma(newest_->result, then), PlaceSigma(answer.result, answer.camera));
+    answer.jump = answer.moved_mm > std::max(kLeast, kSigmas * expected);
+  }
+  const bool confirmed = before && newest_->result.confident && !answer.jump;
+  answer.confident = answer.result.confident && confirmed;
 }
 
 std::shared_ptr<const CtRegistration> RegistrationSeries::Try(const std::vector<PlacedFrame>& frames,
@@ -173,7 +175,7 @@ std::shared_ptr<const CtRegistration> RegistrationSeries::Try(const std::vector<
   hints.measured = MeasureMapPoints(*map, submap, fused.mesh, threads);
   hints.stop = stop;
   std::optional<Sim3> guess;
-  if (newest_ != nullptr && newest_->confident) guess = FollowMap(*newest_, *map, submap);
+  if (newest_ != nullptr && newest_->result.confident) guess = FollowMap(*newest_, *map, submap);
   if (!guess) hints.start = options_.start;
   const auto search = [&] {
     return RegisterSurface(fused.mesh, guess ? near_wall_ : ct_->model.wall, guess,
@@ -196,7 +198,6 @@ std::shared_ptr<const CtRegistration> RegistrationSeries::Try(const std::vector<
   failures_ = 0;
   auto answer = std::make_shared<CtRegistration>();
   answer->number = newest_ == nullptr ? 1 : newest_->number + 1;
-  answer->confident = result.confident;
   answer->result = std::move(result);
   answer->submap = submap;
   answer->place = FindPlace({fused.mesh, {}, {}}, ct_->model, answer->result);
@@ -205,9 +206,10 @@ std::shared_ptr<const CtRegistration> RegistrationSeries::Try(const std::vector<
     if (keyframe.submap == submap) answer->anchors.emplace(id, PlaceOf(keyframe.state));
   if (!frames.empty()) answer->frame = frames.back().index;
   answer->path_mm = answer->result.model_from_surface.Scale() * LengthOf(hints.path);
-  Compare(frames, *map, *answer);
+  if (!hints.path.empty()) answer->camera = answer->result.model_from_surface * hints.path.back();
+  Compare(*map, *answer);
   answer->seconds = clock.ElapsedMs() / 1000;
-  if (answer->confident) {
+  if (answer->result.confident) {
     wait(kGrowthRegistered);
     if (std::exchange(near_cavity_, answer->place.cavity) != answer->place.cavity)
       near_wall_ = ct_->model.WallOf(answer->place.cavity);

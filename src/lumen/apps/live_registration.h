@@ -54,7 +54,7 @@ class RegistrationSeries {
   NavigationState State() const { return DescribeRegistration(newest_.get(), why_not_); }
 
  private:
-  void Compare(const std::vector<PlacedFrame>& frames, const MapSnapshot& map, CtRegistration& answer) const;
+  void Compare(const MapSnapshot& map, CtRegistration& answer) const;
 
   LiveRegistrationOptions options_;
   std::shared_ptr<const NavigationCt> ct_;

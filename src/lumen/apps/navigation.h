@@ -34,6 +34,8 @@ NavigationCt ReadNavigationCt(const ModelChoice& choice);  // throws InputError
 // One answer. Never changes once it is told.
 struct CtRegistration {
   int number = 0;  // counts those of a run, from 1
+  // Nothing speaks against it, and the one before says the same of a smaller surface: what little was seen at
+  // first may fit exactly, and elsewhere.
   bool confident = false;
   RegistrationPlace place;
   SurfaceRegistration result;
@@ -41,6 +43,7 @@ struct CtRegistration {
   int64_t frame = -1;    // the newest that its surface knew
   int submap = 0;        // whose frames it places
   double path_mm = 0;    // that the camera had gone by then
+  Eigen::Vector3d camera = Eigen::Vector3d::Zero();  // the newest it knew, LPS mm
   double seconds = 0;    // it took
   double moved_mm = 0;   // how far it moved the newest camera from where the answer before had it
   bool jump = false;     // farther than the two said they may be off

@@ -21,6 +21,8 @@ Json RegistrationEvent(const CtRegistration& registration) {
   line["discord_mm"] = result.discord ? Json(*result.discord) : Json();
   line["radius_mm"] = result.radius;
   line["path_mm"] = registration.path_mm;
+  line["camera_mm"] = Json::Array{registration.camera.x(), registration.camera.y(), registration.camera.z()};
+  if (!result.constraints.empty()) line["least_visible"] = result.constraints.front().visibility;
   line["moved_mm"] = registration.moved_mm;
   line["seconds"] = registration.seconds;
   line["doubts"] = Json::MakeArray();
@@ -74,7 +76,7 @@ void Navigator::UpdateFollow(const MapSnapshot& map, int submap) {
     const std::lock_guard lock(mutex_);
     newest = newest_;
     // A place that may be another is none, and an answer that was withdrawn is told no more.
-    if (state_.status != CtStatus::kRegistered) newest = nullptr;
+    if (state_.status != CtStatus::kRegistered || (newest != nullptr && !newest->confident)) newest = nullptr;
   }
   if (newest == follow_.registration && map.version == follow_.version && submap == follow_.submap) return;
   follow_ = {newest, map.version, submap, newest == nullptr ? std::nullopt : FollowMap(*newest, map, submap)};
