@@ -69,8 +69,7 @@ Option& Option::Hint(const std::vector<std::string>& values) {
 }
 
 Option& Option::MayStandAlone(const std::string& value) {
-  state_->parsed->expected(0, 1)->default_str(value);
-  state_->facts.default_value = value;
+  state_->parsed->expected(0, 1)->default_str(value)->option_text("[TEXT]");
   return *this;
 }
 

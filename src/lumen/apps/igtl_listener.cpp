@@ -139,7 +139,8 @@ std::unique_ptr<NavigationListener> MakeIgtlListener(const IgtlChoice& choice) {
 void AddIgtlOptions(Command& command, IgtlChoice& choice) {
   command
       .Add("--igtl", choice.where,
-           "follow it over OpenIGTLink, as in 3D Slicer: PORT to serve there, HOST:PORT to connect")
+           StrCat("follow it over OpenIGTLink, as in 3D Slicer: PORT to serve there (", LinkOptions().port,
+                  " if none is named), HOST:PORT to connect"))
       .MayStandAlone(std::to_string(LinkOptions().port));
   command
       .Add("--igtl-host", choice.host,
