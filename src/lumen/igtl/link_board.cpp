@@ -28,12 +28,17 @@ void WakeUp::Hear() {
   rung_ = false;  // after the read: what rings from now on is heard
 }
 
-void LinkBoard::Put(LinkItem item, Note note) {
-  const std::lock_guard lock(mutex_);
-  Note& place = notes_[static_cast<size_t>(item)];
-  note.version = place.version + 1;
-  place = std::move(note);
-  for (WakeUp* reader : readers_) reader->Ring();
+void LinkBoard::Put(std::initializer_list<std::pair<LinkItem, Note>> notes) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [item, note] : notes) {
+      Note& place = notes_[static_cast<size_t>(item)];
+      const uint64_t version = place.version + 1;
+      place = note;
+      place.version = version;
+    }
+  }
+  Ring();
 }
 
 LinkBoard::Note LinkBoard::Get(LinkItem item) const {
@@ -49,17 +54,17 @@ std::array<uint64_t, kLinkItems> LinkBoard::Versions() const {
 }
 
 void LinkBoard::Add(WakeUp* reader) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(readers_mutex_);
   readers_.push_back(reader);
 }
 
 void LinkBoard::Remove(WakeUp* reader) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(readers_mutex_);
   std::erase(readers_, reader);
 }
 
 void LinkBoard::Ring() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(readers_mutex_);
   for (WakeUp* reader : readers_) reader->Ring();
 }
 

@@ -4,9 +4,11 @@
 
 #include <array>
 #include <atomic>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lumen/image/image.h"
@@ -42,7 +44,8 @@ class LinkBoard {
     double time = 0;
   };
 
-  void Put(LinkItem item, Note note);  // gives it its version
+  // At once, and gives each its version.
+  void Put(std::initializer_list<std::pair<LinkItem, Note>> notes);
   Note Get(LinkItem item) const;
   std::array<uint64_t, kLinkItems> Versions() const;
 
@@ -54,6 +57,8 @@ class LinkBoard {
  private:
   mutable std::mutex mutex_;
   std::array<Note, kLinkItems> notes_;
+  mutable std::mutex
+      readers_mutex_;  // of its own: who is woken looks at the notes while others are still rung
   std::vector<WakeUp*> readers_;
 };
 

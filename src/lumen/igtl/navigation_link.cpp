@@ -213,7 +213,7 @@ void NavigationLink::Impl::PackSurfaces() {
     try {
       const TriangleMesh thin = ThinMesh(*mesh, options_.most_vertices);
       if (!thin.vertices.empty())
-        board.Put(LinkItem::kSurface, {.bytes = Keep(PackSurface(link_name::kSurface, thin, LinkNow()))});
+        board.Put({{LinkItem::kSurface, {.bytes = Keep(PackSurface(link_name::kSurface, thin, LinkNow()))}}});
     } catch (const std::bad_alloc&) {
       LogWarning("OpenIGTLink: too little memory for the surface");
     }
@@ -226,20 +226,18 @@ NavigationLink::~NavigationLink() = default;
 
 void NavigationLink::SendPose(const std::string& device, const Rigid3& pose, double time) {
   if (!pose.Translation().allFinite()) return DropPose();
-  impl_->board.Put(LinkItem::kTransform, {.bytes = Keep(PackTransform(device, pose, time))});
-  impl_->board.Put(LinkItem::kTracking, {.bytes = Keep(PackTracking(device, pose, time))});
+  impl_->board.Put({{LinkItem::kTransform, {.bytes = Keep(PackTransform(device, pose, time))}},
+                    {LinkItem::kTracking, {.bytes = Keep(PackTracking(device, pose, time))}}});
 }
 
-void NavigationLink::DropPose() {
-  for (const LinkItem item : {LinkItem::kTransform, LinkItem::kTracking}) impl_->board.Put(item, {});
-}
+void NavigationLink::DropPose() { impl_->board.Put({{LinkItem::kTransform, {}}, {LinkItem::kTracking, {}}}); }
 
 void NavigationLink::SendState(const LinkState& state) {
   const double now = LinkNow();
-  impl_->board.Put(LinkItem::kStatus, {.bytes = Keep(PackStatus(link_name::kDevice, state, now))});
-  impl_->board.Put(LinkItem::kText, {.bytes = Keep(PackText(link_name::kState, state.words, now))});
-  impl_->board.Put(LinkItem::kMachineText,
-                   {.bytes = Keep(PackText(link_name::kMachineState, state.machine, now))});
+  impl_->board.Put(
+      {{LinkItem::kStatus, {.bytes = Keep(PackStatus(link_name::kDevice, state, now))}},
+       {LinkItem::kText, {.bytes = Keep(PackText(link_name::kState, state.words, now))}},
+       {LinkItem::kMachineText, {.bytes = Keep(PackText(link_name::kMachineState, state.machine, now))}}});
 }
 
 void NavigationLink::SendSurface(std::shared_ptr<const TriangleMesh> ras_mesh) {
@@ -250,7 +248,8 @@ void NavigationLink::SendPicture(const RgbImage& picture, double time) {
   if (picture.Empty() || picture.Channels() != 3 ||
       static_cast<uint64_t>(picture.Width()) * static_cast<uint64_t>(picture.Height()) > limits::kImagePixels)
     return;
-  impl_->board.Put(LinkItem::kPicture, {.picture = std::make_shared<const RgbImage>(picture), .time = time});
+  impl_->board.Put(
+      {{LinkItem::kPicture, {.picture = std::make_shared<const RgbImage>(picture), .time = time}}});
 }
 
 int NavigationLink::Port() const { return impl_->Port(); }
