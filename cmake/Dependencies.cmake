@@ -19,6 +19,9 @@ find_library(LUMEN_GDCM_COMMON gdcmCommon)
 find_path(LUMEN_TOMLPLUSPLUS_INCLUDE toml++/toml.h)
 find_path(LUMEN_BOOST_MATH_INCLUDE boost/math/distributions/students_t.hpp)
 find_path(LUMEN_BOOST_BEAST_INCLUDE boost/beast.hpp)
+# Debian's package file of OpenIGTLink refuses every CMake but the one it was made with.
+find_path(LUMEN_IGTL_INCLUDE igtlTransformMessage.h PATH_SUFFIXES openigtlink igtl)
+find_library(LUMEN_IGTL_LIBRARY OpenIGTLink PATH_SUFFIXES openigtlink igtl)
 
 if(LUMEN_WITH_TORCH)
   find_package(Torch QUIET)
@@ -56,7 +59,7 @@ endif()
 function(lumen_print_summary)
   foreach(pair "spdlog;spdlog_FOUND" "toml++;LUMEN_TOMLPLUSPLUS_INCLUDE" "CLI11;CLI11_FOUND" "OpenCV;OpenCV_FOUND"
                "GDCM;LUMEN_GDCM_MSFF" "HDF5;HDF5_FOUND" "Boost.Math;LUMEN_BOOST_MATH_INCLUDE"
-               "Boost.Beast;LUMEN_BOOST_BEAST_INCLUDE" "Torch;Torch_FOUND")
+               "Boost.Beast;LUMEN_BOOST_BEAST_INCLUDE" "OpenIGTLink;LUMEN_IGTL_LIBRARY" "Torch;Torch_FOUND")
     list(GET pair 0 name)
     list(GET pair 1 variable)
     if(${variable})

@@ -21,7 +21,7 @@ set(CPACK_COMPONENT_LUMEN_DESCRIPTION "dense monocular SLAM for endoscopy
  and its registration to the CT out. Holds the program with its trained
  model, its manual, and headers, libraries and CMake files for programs
  that build on it.")
-set(CPACK_DEBIAN_LUMEN_PACKAGE_SUGGESTS "lumen-train, libeigen3-dev, libpng-dev, zlib1g-dev, libspdlog-dev, libhdf5-dev, python3-numpy")
+set(CPACK_DEBIAN_LUMEN_PACKAGE_SUGGESTS "lumen-train, libeigen3-dev, libpng-dev, zlib1g-dev, libspdlog-dev, libhdf5-dev, libopenigtlink-dev, python3-numpy")
 if(TARGET lumen-train)
   list(APPEND CPACK_COMPONENTS_ALL lumen-train)
   set(CPACK_DEBIAN_LUMEN-TRAIN_PACKAGE_NAME lumen-train)

@@ -3,8 +3,9 @@
 # them lacks is left out with a line.
 
 BUILD_PACKAGES=(build-essential cmake ninja-build ccache git libeigen3-dev libpng-dev libspdlog-dev
-                libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev libboost-dev libgdcm-dev)
-CHECK_PACKAGES=(libgtest-dev clang-format-14 libtorch-dev libopenblas0-pthread chromium libegl1
+                libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev libboost-dev libgdcm-dev
+                libopenigtlink-dev)
+CHECK_PACKAGES=(libgtest-dev clang-format-14 libtorch-dev libopenblas0-pthread chromium libegl1 openigtlink-examples
                 libgl1-mesa-dri man-db file python3-dev python3-numpy pybind11-dev colmap)
 WEB_PACKAGES=()  # Node.js builds the viewer's page; one that is there already, from wherever, is good
 command -v npm >/dev/null || WEB_PACKAGES=(nodejs npm)
@@ -22,6 +23,8 @@ declare -A WITHOUT=(
   [pybind11-dev]="the Python module is left out"
   [colmap]="an exported model is not tried in COLMAP"
   [libgdcm-dev]="CTs are not read from DICOM"
+  [libopenigtlink-dev]="runs are not followed over OpenIGTLink"
+  [openigtlink-examples]="OpenIGTLink is not tried with somebody else's clients"
 )
 
 # say TEXT: the heading of a part; how long the part before it took is kept for `say_times`.

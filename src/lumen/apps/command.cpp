@@ -68,6 +68,11 @@ Option& Option::Hint(const std::vector<std::string>& values) {
   return *this;
 }
 
+Option& Option::MayStandAlone(const std::string& value) {
+  state_->parsed->expected(0, 1)->default_str(value)->option_text("[TEXT]");
+  return *this;
+}
+
 Option& Option::SplitAt(char separator) {
   state_->parsed->delimiter(separator);
   return *this;

@@ -48,6 +48,7 @@ class Option {
   Option& NotNegative();
   Option& OneOf(const std::vector<std::string>& choices);
   Option& Hint(const std::vector<std::string>& values);  // offered by shells, not checked
+  Option& MayStandAlone(const std::string& value);       // without one of its own it means this
   Option& SplitAt(char separator);                       // "a,b" are two values
 
  private:

@@ -10,6 +10,7 @@
 #include "lumen/base/parallel.h"
 #include "lumen/base/text.h"
 #include "lumen/base/version.h"
+#include "lumen/igtl/navigation_link.h"
 #include "lumen/io/opencv_codec.h"
 #include "lumen/io/sage_hdf5.h"
 #include "lumen/network/torch_backend.h"
@@ -77,6 +78,7 @@ void RunInfo(const std::string& given_model) {
             << __VERSION__ << '\n'
             << "video      " << YesNo(HaveOpenCv()) << " (OpenCV)\n"
             << "hdf5       " << YesNo(HaveHdf5()) << '\n'
+            << "igtl       " << YesNo(HaveNavigationLink()) << '\n'
             << "torch      " << TorchLine() << '\n'
             << "cpu        " << CpuName() << ", " << AvailableCores() << " cores, " << CpuFeatures() << '\n'
             << "engine     "

@@ -2,6 +2,7 @@
 #include "lumen/apps/ct_record.h"
 #include "lumen/apps/final_registration.h"
 #include "lumen/apps/fuse_run.h"
+#include "lumen/apps/igtl_listener.h"
 #include "lumen/apps/interrupt.h"
 #include "lumen/apps/run_sequence.h"
 #include "lumen/apps/run_watch.h"
@@ -74,6 +75,7 @@ struct RunChoice {
   bool no_surface = false;
   ViewChoice view;
   CtChoice ct;
+  IgtlChoice igtl;
 };
 
 void Run(const RunChoice& choice) {
@@ -93,6 +95,8 @@ void Run(const RunChoice& choice) {
   }
   std::unique_ptr<CtRecord> record;
   if (live) listeners.push_back((record = std::make_unique<CtRecord>(options.output)).get());
+  std::unique_ptr<NavigationListener> igtl;
+  if (choice.igtl.Wanted()) listeners.push_back((igtl = MakeIgtlListener(choice.igtl)).get());
   std::unique_ptr<Navigator> navigator;
   if (!listeners.empty()) {
     navigator = std::make_unique<Navigator>(live, listeners);
@@ -145,6 +149,7 @@ void AddRunCommand(Command& app) {
   command.Add("--ct-start", choice->ct.start,
               "where in the CT the run begins, in mm, LPS: L,P,S or L,P,S,RADIUS or L0,L1,P0,P1,S0,S1");
   AddModelChoice(command, choice->ct.model, "--ct-");
+  AddIgtlOptions(command, choice->igtl);
   AddDeviceOption(command, options.device);
   AddConfigOptions(command, choice->config);
   AddInputOptions(command, options.selection);
