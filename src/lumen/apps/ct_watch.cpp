@@ -116,8 +116,9 @@ void ShowRegistration(const fs::path& folder, const Json& json, CtLayer& layer) 
     layer.SetState("doubtful", words.empty() ? DoubtsIn(json) : words);
     return;
   }
+  const Sim3 ct_from_map = RegisteredTransform(json, folder / "registration.json");
   if (fs::is_regular_file(folder / "residual.ply")) layer.SetSurface(LoadMesh(folder / "residual.ply"));
-  layer.SetPlace(ViewPlace{RegisteredTransform(json, folder / "registration.json")});
+  layer.SetPlace(ViewPlace{ct_from_map});
   layer.SetState("registered", StringIn(json, "words"));
 }
 

@@ -131,19 +131,21 @@ std::vector<Target> ParseTargetTable(const std::string& text, TargetColumns colu
   return list.Take();
 }
 
-std::string TextOf(const Json* json) { return json != nullptr && json->IsString() ? json->AsString() : ""; }
+std::string MarkupText(const Json* json) {
+  return json != nullptr && json->IsString() ? json->AsString() : "";
+}
 
 void AddMarkup(const Json& markup, const std::string& where, const std::filesystem::path& path,
                TargetList& list) {
   const Json* points = markup.Find("controlPoints");
   if (points == nullptr || !points->IsArray()) throw InputError(path, where + " has no controlPoints");
-  const std::string axes = ToLower(TextOf(markup.Find("coordinateSystem")));
+  const std::string axes = ToLower(MarkupText(markup.Find("coordinateSystem")));
   if (!axes.empty() && axes != "lps" && axes != "ras")
     throw InputError(path, StrCat(where, ": coordinateSystem is neither LPS nor RAS: ", Printable(axes)));
   int number = 0;
   for (const Json& point : points->AsArray()) {
     const std::string here = StrCat(where, ", point ", ++number);
-    const std::string status = TextOf(point.Find("positionStatus"));
+    const std::string status = MarkupText(point.Find("positionStatus"));
     if (status == "undefined" || status == "preview") continue;  // not placed yet
     const Json* position = point.Find("position");
     Vector3d place;
@@ -153,7 +155,7 @@ void AddMarkup(const Json& markup, const std::string& where, const std::filesyst
       if (whole) place[static_cast<Eigen::Index>(i)] = position->AsArray()[i].AsDouble();
     }
     if (!whole) throw InputError(path, here + ": its position is not three numbers");
-    list.Add(TextOf(point.Find("label")), place, axes == "ras", here);
+    list.Add(MarkupText(point.Find("label")), place, axes == "ras", here);
   }
 }
 

@@ -106,6 +106,33 @@ TEST_F(CtLayers, TargetsStayWhenTheCtComes) {
   EXPECT_EQ(ct.At("wall").AsInteger(), 1);
 }
 
+TEST(ThinnedMesh, KeepsTheShapeAndTheColours) {
+  constexpr int kSide = 60;  // a sheet of 60 × 60 squares of 1 mm, bent like a roof
+  TriangleMesh sheet;
+  for (int y = 0; y <= kSide; ++y)
+    for (int x = 0; x <= kSide; ++x) {
+      sheet.vertices.emplace_back(x, y, std::min(x, kSide - x));
+      sheet.colors.push_back({200, 100, 50});
+    }
+  for (int y = 0; y < kSide; ++y)
+    for (int x = 0; x < kSide; ++x) {
+      const int at = y * (kSide + 1) + x;
+      sheet.triangles.push_back({at, at + 1, at + kSide + 1});
+      sheet.triangles.push_back({at + 1, at + kSide + 2, at + kSide + 1});
+    }
+  EXPECT_EQ(ThinMesh(sheet, 100000).triangles.size(), sheet.triangles.size())
+      << "few enough stay as they are";
+  const TriangleMesh thin = ThinMesh(sheet, 1000);
+  EXPECT_LE(thin.triangles.size(), 1000U);
+  EXPECT_GT(thin.triangles.size(), 200U);
+  ASSERT_EQ(thin.colors.size(), thin.vertices.size());
+  EXPECT_EQ(thin.colors.front(), (std::array<uint8_t, 3>{200, 100, 50}));
+  for (const Eigen::Vector3f& p : thin.vertices)
+    EXPECT_NEAR(p.z(), std::min(p.x(), kSide - p.x()), 3) << "within a cell of the roof";
+  for (const auto& triangle : thin.triangles)
+    for (const int32_t corner : triangle) ASSERT_LT(static_cast<size_t>(corner), thin.vertices.size());
+}
+
 TEST(StartHint, IsAPlaceOrNothing) {
   EXPECT_EQ(ParseStartHint(R"({"start": [1, -2.5, 3]})"), Eigen::Vector3d(1, -2.5, 3));
   for (const char* text :
