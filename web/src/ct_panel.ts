@@ -10,6 +10,7 @@ const STATUS_WORDS: Record<string, string> = {
   none: 'no CT', reading: 'reading the CT', searching: 'searching', doubtful: 'doubtful', registered: 'in the CT', unusable: 'CT of no use', 'not registered': 'not in the CT',
 };
 const FIELDS = [40, 70, 110, 170, 1e9]; // mm across a slice
+const MOST_ROWS = 50;
 const CLOSE_TO_PLANE = 4; // mm: targets that a slice shows
 
 // One slice: asks for the newest plane only, and draws what it has meanwhile.
@@ -209,14 +210,20 @@ export class CtPanel {
   private showTargets() {
     const targets = this.state.ct?.targets ?? [];
     $('ct-targets').hidden = !targets.length;
-    $('ct-target-list').replaceChildren(
-      ...byDistance(targets, this.pose?.t ?? null).slice(0, 50).map(({ target, mm }) => {
-        const row = document.createElement('button');
-        row.append(Object.assign(document.createElement('span'), { textContent: target.name }), Object.assign(document.createElement('b'), { textContent: mm === null ? '–' : `${mm.toFixed(mm < 10 ? 1 : 0)} mm` }));
-        row.onclick = () => this.goTo(target.place);
-        return row;
-      }),
-    );
+    const list = $('ct-target-list'), near = byDistance(targets, this.pose?.t ?? null).slice(0, MOST_ROWS);
+    // Rows stay while their words change: a click must find the one it began on.
+    while (list.children.length > near.length) list.lastElementChild!.remove();
+    while (list.children.length < near.length) {
+      const row = document.createElement('button');
+      row.append(document.createElement('span'), document.createElement('b'));
+      list.append(row);
+    }
+    near.forEach(({ target, mm }, i) => {
+      const row = list.children[i] as HTMLButtonElement;
+      row.children[0].textContent = target.name;
+      row.children[1].textContent = mm === null ? '–' : `${mm.toFixed(mm < 10 ? 1 : 0)} mm`;
+      row.onclick = () => this.goTo(target.place);
+    });
   }
 
   pictureChanged() { this.drawSoon(); }
