@@ -39,7 +39,7 @@ void main() {
   float facing = abs(dot(normalize(n), ray)), cone = max(0.15, ray.z);
   float light = cone * (0.12 + 0.88 * facing) / max(1.0, far * far);
   if (metering) { gl_FragColor = vec4(vec3((log2(light) + 20.0) / 22.0), 1.0); return; }
-  gl_FragColor = vec4(pow(1.0 - exp(-exposure * light * vec3(1.0, 0.42, 0.30)), vec3(1.0 / 2.2)), 1.0);
+  gl_FragColor = vec4(pow(1.0 - exp(-exposure * light * (vec3(1.0, 0.29, 0.23) + 0.5 * pow(facing, 90.0))), vec3(1.0 / 2.2)), 1.0);
 }`,
 };
 
@@ -279,7 +279,7 @@ export class CtScene {
     if (!light.length) return 1;
     light.sort((a, b) => a - b);
     const brightest = light[Math.floor(0.95 * (light.length - 1))];
-    return (0.55 * light.length) / light.reduce((sum, value) => sum + Math.min(value, brightest), 0);
+    return (0.6 * light.length) / light.reduce((sum, value) => sum + Math.min(value, brightest), 0);
   }
 
   // What the CT shows from where the scope is; false where that is nothing. `picture` is the real one.

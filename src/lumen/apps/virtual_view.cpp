@@ -20,12 +20,13 @@ namespace {
 constexpr size_t kPairs = 4;
 constexpr int kPairWidth = 320, kPairGap = 6;
 
-// Light to a pixel: bright places saturate softly, towards the lamp's white.
-std::array<uint8_t, 3> TissueColor(float light) {
-  static const Vector3f kTissue(1.0F, 0.42F, 0.30F);
+// Light to a pixel: bright places saturate softly, towards the lamp's white; the wet film shines where it
+// faces the lamp.
+std::array<uint8_t, 3> TissueColor(float light, float shine) {
+  static const Vector3f kTissue(1.0F, 0.29F, 0.23F);
   std::array<uint8_t, 3> rgb{};
   for (int c = 0; c < 3; ++c) {
-    const float linear = 1 - std::exp(-light * kTissue[c]);
+    const float linear = 1 - std::exp(-light * (kTissue[c] + shine));
     rgb[static_cast<size_t>(c)] = static_cast<uint8_t>(std::lround(255 * std::pow(linear, 1 / 2.2F)));
   }
   return rgb;
@@ -33,7 +34,7 @@ std::array<uint8_t, 3> TissueColor(float light) {
 
 // What makes the mean of the lit part as bright as an automatic exposure would.
 float Exposure(const Image<float>& light) {
-  constexpr float kTarget = 0.55F, kBrightest = 0.95F;
+  constexpr float kTarget = 0.6F, kBrightest = 0.95F;
   std::vector<float> lit;
   for (size_t i = 0; i < light.Size(); ++i)
     if (light.Data()[i] > 0) lit.push_back(light.Data()[i]);
@@ -68,7 +69,7 @@ Vector3f VirtualView::NormalAt(const SurfaceHit& hit) const {
 }
 
 RgbImage VirtualView::Render(const Camera& camera, const Rigid3& ct_from_camera, int threads) const {
-  Image<float> light(camera.Width(), camera.Height(), 1, 0.0F);
+  Image<float> light(camera.Width(), camera.Height(), 1, 0.0F), shine = light;
   const Vector3d eye = ct_from_camera.Translation(), axis = ct_from_camera.Rotation() * Vector3d::UnitZ();
   ParallelFor(camera.Height(), threads, [&](int64_t row) {
     const auto y = static_cast<int>(row);
@@ -82,6 +83,8 @@ RgbImage VirtualView::Render(const Camera& camera, const Rigid3& ct_from_camera,
       constexpr double kNearest = 1, kAmbient = 0.12;  // mm
       const double distance = std::max(kNearest, std::sqrt(hit->cost));
       const double facing = std::abs(NormalAt(*hit).cast<double>().dot(direction));
+      constexpr double kSharpness = 90, kShine = 0.5;
+      shine(x, y) = static_cast<float>(kShine * std::pow(facing, kSharpness));
       const double cone = std::max(0.15, axis.dot(direction));
       light(x, y) = static_cast<float>(cone * (kAmbient + (1 - kAmbient) * facing) / (distance * distance));
     }
@@ -91,7 +94,7 @@ RgbImage VirtualView::Render(const Camera& camera, const Rigid3& ct_from_camera,
   for (int y = 0; y < camera.Height(); ++y)
     for (int x = 0; x < camera.Width(); ++x) {
       if (!(light(x, y) > 0)) continue;
-      const auto rgb = TissueColor(exposure * light(x, y));
+      const auto rgb = TissueColor(exposure * light(x, y), shine(x, y));
       for (int c = 0; c < 3; ++c) image(x, y, c) = rgb[static_cast<size_t>(c)];
     }
   return image;
