@@ -9,7 +9,7 @@ const $ = <T extends HTMLElement = HTMLElement>(id: string) => document.getEleme
 const STATUS_WORDS: Record<string, string> = {
   none: 'no CT', reading: 'reading the CT', searching: 'searching', doubtful: 'doubtful', registered: 'in the CT', unusable: 'CT of no use', 'not registered': 'not in the CT',
 };
-const FIELDS = [40, 70, 110, 170, 1e9]; // mm across a slice
+const FIELDS = [30, 50, 80, 120, 180, 1e9], NEAR_FIELD = 2; // mm across a slice
 const MOST_ROWS = 50;
 const CLOSE_TO_PLANE = 4; // mm: targets that a slice shows
 
@@ -60,7 +60,7 @@ export class CtPanel {
   private follows = true;
   private pointing = false;
   private hint: Place | null = null;
-  private field = 2;
+  private field: number | null = null; // into FIELDS, once somebody has chosen
   private walls = { wall: 0, surface: 0 };
   private due = false;
   private shown: Frame | undefined;
@@ -113,7 +113,7 @@ export class CtPanel {
   }
 
   private zoom(by: number) {
-    this.field = Math.min(FIELDS.length - 1, Math.max(0, this.field + by));
+    this.field = Math.min(FIELDS.length - 1, Math.max(0, (this.field ?? (this.pose ? NEAR_FIELD : FIELDS.length - 1)) + by));
     this.drawSoon();
   }
   private goTo(place: Place) {
@@ -262,7 +262,9 @@ export class CtPanel {
     const cross = onSlice(slices, axis, this.place), [columns, rows] = sizeOf(slices, axis);
     view.want(cross.plane);
     const whole = Math.min(width / columns, height / rows);
-    view.scale = Math.max(whole, Math.min(width, height) / (FIELDS[this.field] / slices.step));
+    // Before there is a place to look at closely, all of it.
+    const field = this.field ?? (this.pose ? NEAR_FIELD : FIELDS.length - 1);
+    view.scale = Math.max(whole, Math.min(width, height) / (FIELDS[field] / slices.step));
     // The cross in the middle, or the whole slice.
     const centre = view.scale > whole ? [cross.u, cross.v] : [(columns - 1) / 2, (rows - 1) / 2];
     view.left = width / 2 - view.scale * centre[0];
@@ -277,22 +279,20 @@ export class CtPanel {
     for (const { name, place } of this.state.ct?.targets ?? []) {
       const at = onSlice(slices, axis, place), off = Math.abs(place[axis] - this.place[axis]);
       if (!at.inside || off > CLOSE_TO_PLANE) continue;
-      context.strokeStyle = context.fillStyle = '#2fd08a';
+      context.strokeStyle = '#2fd08a';
+      context.lineWidth = 2;
       context.beginPath();
       context.arc(x(at.u), y(at.v), 4, 0, 7);
       context.stroke();
-      context.fillText(name, x(at.u) + 7, y(at.v) - 5);
+      write(context, name, x(at.u) + 7, y(at.v) - 5, 'start', '#6ff0b8');
     }
     if (this.hint && Math.abs(this.hint[axis] - this.place[axis]) <= 15) this.ring(context, x(onSlice(slices, axis, this.hint).u), y(onSlice(slices, axis, this.hint).v), (15 / slices.step) * view.scale);
     this.drawCross(context, axis, x(cross.u), y(cross.v), width, height);
-    context.fillStyle = '#d7dee6';
-    context.textAlign = 'center';
     const [left, right, top, bottom] = EDGES[axis];
-    context.fillText(left, 8, height / 2 + 4);
-    context.fillText(right, width - 8, height / 2 + 4);
-    context.fillText(top, width / 2, 13);
-    context.fillText(bottom, width / 2, height - 5);
-    context.textAlign = 'start';
+    write(context, left, 9, height / 2 + 4, 'center');
+    write(context, right, width - 9, height / 2 + 4, 'center');
+    write(context, top, width / 2, 28, 'center');
+    write(context, bottom, width / 2, height - 6, 'center');
     this.drawRuler(context, view.scale / slices.step, width, height);
   }
   private ring(context: CanvasRenderingContext2D, u: number, v: number, radius: number) {
@@ -304,7 +304,8 @@ export class CtPanel {
   // At the tip orange, with the way it looks; elsewhere grey.
   private drawCross(context: CanvasRenderingContext2D, axis: Axis, u: number, v: number, width: number, height: number) {
     const atTip = this.pose !== null && this.place !== null && distance(this.pose.t, this.place) < 0.01, gap = 9;
-    context.strokeStyle = atTip ? 'rgba(255, 157, 46, 0.75)' : 'rgba(190, 200, 210, 0.6)';
+    context.lineWidth = 1;
+    context.strokeStyle = atTip ? 'rgba(255, 157, 46, 0.8)' : 'rgba(190, 200, 210, 0.6)';
     context.beginPath();
     for (const [x0, y0, x1, y1] of [[0, v, u - gap, v], [u + gap, v, width, v], [u, 0, u, v - gap], [u, v + gap, u, height]]) {
       context.moveTo(x0, y0);
@@ -326,13 +327,23 @@ export class CtPanel {
   }
   private drawRuler(context: CanvasRenderingContext2D, perMm: number, width: number, height: number) {
     const mm = [5, 10, 20, 50, 100].find((length) => length * perMm > 28) ?? 100;
-    context.strokeStyle = context.fillStyle = '#d7dee6';
+    context.strokeStyle = '#fff';
+    context.lineWidth = 2;
     context.beginPath();
     context.moveTo(width - 10 - mm * perMm, height - 8);
     context.lineTo(width - 10, height - 8);
     context.stroke();
-    context.textAlign = 'right';
-    context.fillText(`${mm} mm`, width - 10, height - 12);
-    context.textAlign = 'start';
+    write(context, `${mm} mm`, width - 10, height - 12, 'right');
   }
+}
+
+// Readable on air and on bone.
+function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, align: CanvasTextAlign, color = '#fff') {
+  context.textAlign = align;
+  context.lineWidth = 3;
+  context.lineJoin = 'round';
+  context.strokeStyle = 'rgba(0, 0, 0, 0.75)';
+  context.strokeText(text, x, y);
+  context.fillStyle = color;
+  context.fillText(text, x, y);
 }

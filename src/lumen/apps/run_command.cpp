@@ -101,7 +101,10 @@ void Run(const RunChoice& choice) {
     navigator = std::make_unique<Navigator>(live, listeners);
     observers.Add(navigator.get());
     if (watch != nullptr)
-      watch->OnStartHint([&](const Eigen::Vector3d& place) { navigator->SetStart(StartAround(place)); });
+      watch->OnStartHint([&](const Eigen::Vector3d& place) {
+        LogInfo("CT: told that it begins near ", place.x(), ",", place.y(), ",", place.z());
+        navigator->SetStart(StartAround(place));
+      });
   }
   const RunOutcome outcome = RunSequence(options, stop_requested);
   LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
