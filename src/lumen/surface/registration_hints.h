@@ -16,7 +16,7 @@ struct RegistrationHints {
   // Points of the surface's wall that are known better than it, weighted by 1 / sigma across the wall. Where
   // there are enough, they have the last word, and which of several places it is is theirs to say; the
   // surface finds the places.
-  SurfacePoints measured;
+  SurfacePoints measured = {};
   // Where the path begins, in the model's frame: nothing is looked for elsewhere.
   std::optional<Eigen::AlignedBox3d> start = {};
   // Once it is set, nothing is registered any more; soon after, RegisterSurface returns.
