@@ -6,6 +6,7 @@
 #include "lumen/base/json.h"
 #include "lumen/base/text.h"
 #include "lumen/io/mesh_file.h"
+#include "lumen/io/png.h"
 #include "lumen/io/trajectory_file.h"
 #include "lumen/io/volume_file.h"
 #include "tests/command.h"
@@ -97,6 +98,13 @@ TEST_F(SurfaceCli, ARunIsRegisteredFromNothingAndItsFilesLieInTheCt) {
   const fs::path out = Path("registered");
   EXPECT_NE(ReadFile(out / "registered.ply").substr(0, 200).find("SPACE=LPS"), std::string::npos);
   EXPECT_EQ(LoadMesh(out / "residual.ply").attributes.back().name, "residual_mm");
+  EXPECT_FALSE(LoadMesh(out / "wall.ply").triangles.empty());
+  const Json written = Json::Load(out / "registration.json");
+  EXPECT_EQ(written.At("model"), Json(Path("model.ply")));
+  EXPECT_NE(written.At("words").AsString().find("of the surface lies on it"), std::string::npos);
+  const Image<uint8_t> beside = LoadPng8(out / "side_by_side.png");
+  EXPECT_EQ(beside.Width(), 4 * 320 + 5 * 6);
+  EXPECT_EQ(beside.Height(), 2 * 256 + 3 * 6);
   EXPECT_NE(ReadFile(out / "trajectory.tum").substr(0, 200).find("LPS"), std::string::npos);
   const Trajectory cameras = LoadTrajectory(out / "trajectory.tum");
   const SimulatedSequence sequence(TrueRunOptions());

@@ -1,4 +1,5 @@
 import './style.css';
+import { CtPanel } from './ct_panel';
 import { drawDepth, drawRgb, warpDepth } from './depth';
 import { KeyframePanel } from './keyframe';
 import { Colors, Scene, SURE_GRADIENT } from './scene';
@@ -18,6 +19,11 @@ const state = new State();
 const scene = new Scene($<HTMLCanvasElement>('view'), $<HTMLCanvasElement>('picture'), state);
 const timeline = new Timeline($<HTMLCanvasElement>('timeline'), (to) => seek(to));
 const panel = new KeyframePanel(state);
+let socket: WebSocket | null = null;
+const ctPanel = new CtPanel(state, $<HTMLCanvasElement>('picture'), (message) => socket?.readyState === WebSocket.OPEN && socket.send(message), (offered) => {
+  $('panes').hidden = !offered;
+  setPane(offered ? kept.pane ?? 'ct' : 'map');
+});
 let position = -1; // into state.frames; -1: none yet
 let newest = true; // stays at the newest frame of a live run
 let playing: { started: number; from: number } | null = null;
@@ -31,6 +37,16 @@ let wantedFrame = -1; // the frame a reload wants back
 const kept = JSON.parse(sessionStorage.getItem('lumen') ?? '{}');
 function keep(more: object) { sessionStorage.setItem('lumen', JSON.stringify(Object.assign(kept, more))); }
 
+// The large part of the page: the map, or the CT.
+function setPane(pane: 'map' | 'ct') {
+  $('scene').hidden = pane !== 'map';
+  $('ct').hidden = pane !== 'ct';
+  $('pane-map').setAttribute('aria-pressed', String(pane === 'map'));
+  $('pane-ct').setAttribute('aria-pressed', String(pane === 'ct'));
+  document.body.dataset.pane = pane;
+  ctPanel.drawSoon();
+}
+
 function seek(to: number) {
   if (!state.frames.length) return;
   position = Math.min(state.frames.length - 1, Math.max(0, to));
@@ -43,6 +59,7 @@ function showFrame() {
   const frame = state.frames[position];
   timeline.draw(state, position);
   scene.showFrame(frame);
+  ctPanel.showFrame(frame);
   if (!frame) {
     if (state.info && !state.info.live) $('state').textContent = 'no frames';
     return;
@@ -60,6 +77,7 @@ function pictureShown(frame: number, text: string) {
   $('picture-text').textContent = text;
   document.body.dataset.picture = String(frame);
   scene.pictureChanged();
+  ctPanel.pictureChanged();
 }
 
 function showPicture(frame: Frame) {
@@ -240,6 +258,8 @@ function drawChanges() {
   if (clouds.size) scene.updateClouds(clouds);
   if (kinds.has(Kind.Truth)) scene.updateTruth();
   if (kinds.has(Kind.Coverage) || kinds.has(Kind.Sigmas)) showCoverage();
+  if (kinds.has(Kind.Ct) || kinds.has(Kind.Navigation) || kinds.has(Kind.Info)) ctPanel.update();
+  if (state.navigation && (kinds.has(Kind.Frames) || kinds.has(Kind.Keyframes) || kinds.has(Kind.Navigation))) ctPanel.updatePath();
   document.body.dataset.truth = String(state.truth.length > 0);
   showStatus();
   if (state.frames.length && (newest || position < 0)) position = state.frames.length - 1;
@@ -256,7 +276,7 @@ function drawChanges() {
 }
 
 function connect() {
-  const socket = new WebSocket(`ws://${location.host}/ws${location.search}`);
+  socket = new WebSocket(`ws://${location.host}/ws${location.search}`);
   socket.binaryType = 'arraybuffer';
   socket.onopen = () => {
     // The server sends everything anew; what was known may be of another run by now.
@@ -265,6 +285,7 @@ function connect() {
     meshes = { surface: false, truth: false, wall: 0 };
     sigmaEnd = 0;
     showCoverage();
+    ctPanel.clear();
     choose(null);
     [newest, position, wantedPicture] = [true, -1, ''];
     Object.assign(document.body.dataset, { connected: 'true', picture: '', surface: '' });
@@ -319,6 +340,7 @@ function stopAnd(action: () => void) {
 function setTheme(theme: string) {
   document.documentElement.dataset.theme = theme;
   scene.setBackground(getComputedStyle(document.documentElement).getPropertyValue('--scene').trim());
+  ctPanel.setBackground(getComputedStyle(document.documentElement).getPropertyValue('--scene').trim());
   timeline.draw(state, position);
 }
 
@@ -381,6 +403,12 @@ $('fit').onclick = () => {
   scene.fit();
 };
 $('save').onclick = savePicture;
+for (const pane of ['map', 'ct'] as const) {
+  $(`pane-${pane}`).onclick = () => {
+    keep({ pane });
+    setPane(pane);
+  };
+}
 $('play').onclick = play;
 $('keyframe-close').onclick = () => choose(null);
 $('help-button').onclick = () => $<HTMLDialogElement>('help').showModal();
@@ -409,7 +437,7 @@ document.addEventListener('keydown', (event) => {
   const actions: Record<string, () => void> = {
     ' ': play, ArrowLeft: stopAnd(() => seek(position - far)), ArrowRight: stopAnd(() => seek(position + far)), Home: stopAnd(() => seek(0)),
     End: stopAnd(() => seek(state.frames.length - 1)), '[': stopAnd(() => step(-1)), ']': stopAnd(() => step(1)), c: () => setFollow(!scene.follow), f: () => $('fit').click(),
-    s: savePicture, k: nextColors, d: () => $('theme').click(), x: () => $('through').click(), '?': () => $('help-button').click(), Escape: () => choose(null),
+    s: savePicture, k: nextColors, d: () => $('theme').click(), x: () => $('through').click(), t: () => $('panes').hidden || $(document.body.dataset.pane === 'ct' ? 'pane-map' : 'pane-ct').click(), '?': () => $('help-button').click(), Escape: () => choose(null),
   };
   const action = layer ? () => $(`show-${layer}`).click() : actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!action) return;

@@ -473,7 +473,7 @@ export class Scene {
 }
 
 // See EncodeMesh in src/lumen/viewer/scene_view.h.
-function geometryOf(buffer: ArrayBuffer, lifted: boolean): THREE.BufferGeometry {
+export function geometryOf(buffer: ArrayBuffer, lifted: boolean): THREE.BufferGeometry {
   const view = new DataView(buffer), vertices = view.getUint32(4, true), triangles = view.getUint32(8, true), colored = view.getUint32(12, true) === 1;
   const geometry = new THREE.BufferGeometry();
   geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(buffer, 16, 3 * vertices), 3));

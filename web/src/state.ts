@@ -1,7 +1,8 @@
 // What the server sent, decoded: the page's only picture of the run. See src/lumen/viewer/scene_view.h for the
 // layout of each item.
 import type { Camera } from './camera';
-export enum Kind { Info = 1, Status, Frames, Keyframes, Cloud, Edges, Picture, Truth, Coverage, Sigmas }
+import type { Ct, Navigation } from './ct';
+export enum Kind { Info = 1, Status, Frames, Keyframes, Cloud, Edges, Picture, Truth, Coverage, Sigmas, Ct, Navigation }
 export enum Status { Tracked, Weak, Lost, Relocalised, Skipped }
 export enum Edge { Temporal, Local, Global }
 
@@ -30,6 +31,8 @@ export class State {
   picture: { frame: number; width: number; height: number; rgb: Uint8Array } | null = null;
   truth = new Float32Array(0);
   coverage: Coverage | null = null;
+  ct: Ct | null = null;
+  navigation: Navigation | null = null; // where in the CT the run is
   sigmas = new Float32Array(0); // time and how far the camera may be off, by turns
 
   // Applies one message; says which kinds changed, and which keyframes' clouds.
@@ -56,6 +59,8 @@ export class State {
     else if (kind === Kind.Edges) this.edges = text();
     else if (kind === Kind.Truth) this.truth = new Float32Array(bytes);
     else if (kind === Kind.Coverage) this.coverage = text();
+    else if (kind === Kind.Ct) this.ct = text();
+    else if (kind === Kind.Navigation) this.navigation = text();
     else if (kind === Kind.Sigmas) this.sigmas = new Float32Array(bytes);
     else if (kind === Kind.Frames) this.putFrames(id, view);
     else if (kind === Kind.Keyframes) this.putKeyframes(view);

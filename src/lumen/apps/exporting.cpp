@@ -8,6 +8,7 @@
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
 #include "lumen/image/resize.h"
 #include "lumen/io/input_stream.h"

@@ -27,7 +27,7 @@ std::shared_ptr<const CtRegistration> RegisterFinished(const std::filesystem::pa
     result = fit(std::nullopt);
   }
   const RegistrationPlace place = FindPlace(input, ct.model, result);
-  SaveRegistration(run / run_file::kRegistration, input, ct.model, result, place);
+  SaveRegistration(run / run_file::kRegistration, input, {ct.model, options.ct}, result, place);
   auto answer = std::make_shared<CtRegistration>();
   answer->result = std::move(result);
   answer->confident = answer->result.confident;

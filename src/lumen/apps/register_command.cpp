@@ -70,7 +70,7 @@ void Register(const RegisterOptions& options) {
   const RegistrationPlace place = FindPlace(input, model, registration);
   if (!options.json.empty())
     WriteFileAtomically(options.json, RegistrationToJson(registration, place).Dump(2) + "\n");
-  if (!options.out.empty()) SaveRegistration(options.out, input, model, registration, place);
+  if (!options.out.empty()) SaveRegistration(options.out, input, {model, options.model}, registration, place);
   if (registration.status != SurfaceRegistrationStatus::kRegistered) {
     std::string why;
     for (const std::string& doubt : registration.doubts) why += (why.empty() ? "" : "; ") + doubt;

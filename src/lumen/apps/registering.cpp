@@ -7,7 +7,9 @@
 
 #include "lumen/apps/ct_model.h"
 #include "lumen/apps/fuse_run.h"
+#include "lumen/apps/live_registration.h"
 #include "lumen/apps/measured_points.h"
+#include "lumen/apps/virtual_view.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -15,6 +17,7 @@
 #include "lumen/geometry/alignment.h"
 #include "lumen/image/colormap.h"
 #include "lumen/io/mesh_file.h"
+#include "lumen/io/png.h"
 #include "lumen/io/trajectory_file.h"
 #include "lumen/surface/mesh_tools.h"
 #include "lumen/surface/registration_judge.h"
@@ -94,7 +97,7 @@ Json ConstraintToJson(const Constraint& constraint) {
 
 RegistrationInput LoadRegistrationInput(const fs::path& path, const FusionOptions& fusion) {
   RegistrationInput input;
-  std::optional<RunFolder> run;
+  std::optional<RunFolder>& run = input.run;
   if (!fs::is_directory(path)) {
     input.surface = LoadMesh(path);
   } else {
@@ -210,18 +213,56 @@ TriangleMesh ColorByResidual(TriangleMesh surface, const std::vector<double>& re
   return surface;
 }
 
-void SaveRegistration(const fs::path& folder, const RegistrationInput& input, const RegistrationModel& model,
-                      const SurfaceRegistration& registration, const RegistrationPlace& place) {
+namespace {
+
+// What the view shows of it later: in words, and where the CT lies.
+Json DescribeForView(const RegistrationTarget& target, const SurfaceRegistration& registration,
+                     const RegistrationPlace& place) {
+  Json json = RegistrationToJson(registration, place);
+  json["model"] = fs::absolute(target.choice.path).lexically_normal().string();
+  if (!target.choice.volume.series.empty()) json["series"] = target.choice.volume.series;
+  if (registration.status != SurfaceRegistrationStatus::kRegistered) return json;
+  CtRegistration told;
+  told.confident = registration.confident;
+  told.place = place;
+  told.result = registration;
+  json["words"] = DescribeRegistration(&told, {}).words;
+  return json;
+}
+
+// A run without pictures has nothing to be held beside the CT.
+void SaveSideBySide(const fs::path& path, const RunFolder& run, const Sim3& ct_from_map,
+                    const VirtualView& view) {
+  try {
+    const RgbImage sheet = DrawSideBySide(run, ct_from_map, view, AvailableCores());
+    if (!sheet.Empty()) SavePng(path, sheet.View());
+  } catch (const InputError& error) {
+    LogWarning(error.what());
+  }
+}
+
+}  // namespace
+
+void SaveRegistration(const fs::path& folder, const RegistrationInput& input,
+                      const RegistrationTarget& target, const SurfaceRegistration& registration,
+                      const RegistrationPlace& place) {
+  const RegistrationModel& model = target.model;
   MakeDirectories(folder);
-  WriteFileAtomically(folder / "registration.json", RegistrationToJson(registration, place).Dump(2) + "\n");
+  WriteFileAtomically(folder / "registration.json",
+                      DescribeForView(target, registration, place).Dump(2) + "\n");
   if (registration.status != SurfaceRegistrationStatus::kRegistered) return;
   const Sim3& model_from_surface = registration.model_from_surface;
   SaveMatrix(folder / "transform.txt", model_from_surface.Matrix());
   const TriangleMesh registered = PlaceSurface(input.surface, registration.placement);
   SaveMesh(folder / "registered.ply", registered, kSpace);
-  const auto residuals = ComputeResiduals(registered, TriangleTree(model.wall), AvailableCores());
+  const TriangleTree tree(model.wall);
+  const auto residuals = ComputeResiduals(registered, tree, AvailableCores());
   constexpr double kMostResidual = 2;  // mm
   SaveMesh(folder / "residual.ply", ColorByResidual(registered, residuals, kMostResidual), kSpace);
+  SaveMesh(folder / "wall.ply", model.WallOf(place.cavity), kSpace);
+  if (input.run)
+    SaveSideBySide(folder / "side_by_side.png", *input.run, model_from_surface,
+                   VirtualView(model.wall, tree));
   if (input.frames.empty()) return;
   Trajectory cameras = input.frames;
   for (TimedPose& camera : cameras)

@@ -5,6 +5,7 @@
 
 #include "lumen/apps/ct_model.h"
 #include "lumen/base/json.h"
+#include "lumen/io/run_folder.h"
 #include "lumen/scene/trajectory.h"
 #include "lumen/surface/fusion.h"
 #include "lumen/surface/surface_registration.h"
@@ -16,6 +17,7 @@ struct RegistrationInput {
   TriangleMesh surface;
   SurfacePoints measured;  // of a run: see measured_points.h
   Trajectory frames;       // world_from_camera; empty for a mesh
+  std::optional<RunFolder> run = {};
 };
 // A mesh file, or a run's folder; a run without surface.ply is fused first.
 RegistrationInput LoadRegistrationInput(const std::filesystem::path& path, const FusionOptions& fusion);
@@ -41,10 +43,16 @@ RegistrationPlace FindPlace(const RegistrationInput& input, const RegistrationMo
                             const SurfaceRegistration& registration);
 
 Json RegistrationToJson(const SurfaceRegistration& registration, const RegistrationPlace& place = {});
+// The model as it was read, and from where.
+struct RegistrationTarget {
+  const RegistrationModel& model;
+  const ModelChoice& choice;
+};
 // registration.json, and, if it is registered, transform.txt and trajectory.tum (by the similarity),
-// registered.ply and residual.ply (the drift of the surface's scale taken out).
+// registered.ply and residual.ply (the drift of the surface's scale taken out), wall.ply (of the cavity it
+// lies in) and, of a run, side_by_side.png (virtual_view.h).
 void SaveRegistration(const std::filesystem::path& folder, const RegistrationInput& input,
-                      const RegistrationModel& model, const SurfaceRegistration& registration,
+                      const RegistrationTarget& target, const SurfaceRegistration& registration,
                       const RegistrationPlace& place);
 // Yellow is far, dark is near; what is farther than `most` is grey.
 TriangleMesh ColorByResidual(TriangleMesh surface, const std::vector<double>& residuals, double most);

@@ -85,13 +85,16 @@ void Run(const RunChoice& choice) {
   options.realtime |= IsCamera(options.input);
   const std::atomic<bool>& stop_requested = CatchInterrupts();
   const std::optional<LiveRegistrationOptions> live = LiveOptions(choice.ct, options);
+  std::vector<Target> targets;
+  if (!choice.view.targets.empty()) targets = ReadTargets(choice.view.targets);
   RunObservers observers;
   options.observer = &observers;
   std::unique_ptr<RunWatch> watch;
   std::vector<NavigationListener*> listeners;
   if (choice.view.wanted) {
-    watch = MakeRunWatch(options.input.filename().string(), choice.view.server);
+    watch = MakeRunWatch(options.input.filename().string(), choice.view.server, targets);
     observers.Add(watch.get());
+    if (live) listeners.push_back(watch->Listener());
   }
   std::unique_ptr<CtRecord> record;
   if (live) listeners.push_back((record = std::make_unique<CtRecord>(options.output)).get());
@@ -101,6 +104,11 @@ void Run(const RunChoice& choice) {
   if (!listeners.empty()) {
     navigator = std::make_unique<Navigator>(live, listeners);
     observers.Add(navigator.get());
+    if (watch != nullptr)
+      watch->OnStartHint([&](const Eigen::Vector3d& place) {
+        LogInfo("CT: told that it begins near ", place.x(), ",", place.y(), ",", place.z());
+        navigator->SetStart(StartAround(place));
+      });
   }
   const RunOutcome outcome = RunSequence(options, stop_requested);
   LogInfo(outcome.placed, " of ", outcome.frames, " frames placed, ", outcome.keyframes,
@@ -144,6 +152,8 @@ void AddRunCommand(Command& app) {
                   "do not fuse the keyframes' depth into surface.ply at the end");
   command.AddFlag("--view", choice->view.wanted, "show it in a browser while it goes on, and afterwards");
   AddServerOptions(command, choice->view.server);
+  command.Add("--targets", choice->view.targets,
+              "marked places in the CT, for the view: points.csv or 3D Slicer's .mrk.json");
   command.Add("--ct", choice->ct.model.path,
               "the patient's CT, a volume or a surface: where in it the scope is, while the run goes on");
   command.Add("--ct-start", choice->ct.start,

@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <iostream>
+#include <mutex>
 #include <thread>
 
 #include "lumen/apps/coverage_words.h"
+#include "lumen/apps/ct_watch.h"
 #include "lumen/apps/live_coverage.h"
 #include "lumen/apps/run_coverage.h"
 #include "lumen/base/error.h"
@@ -61,13 +63,17 @@ std::optional<ViewCoverage> CoverageOf(const RunFolder& run, const std::atomic<b
 
 class Watch : public RunWatch {
  public:
-  Watch(std::string name, const ServerOptions& options) : name_(std::move(name)), options_(options) {}
+  Watch(std::string name, const ServerOptions& options, std::vector<Target> targets)
+      : name_(std::move(name)), options_(options), targets_(std::move(targets)), ct_(targets_) {}
 
   void OnStart(const std::shared_ptr<const View>& view, const Trajectory& truth) override {
     live_ = std::make_unique<LiveView>(name_, view, truth);
     LiveView* live = live_.get();
+    ct_.Attach(live->Ct());
+    ServerOptions options = options_;
+    options.on_message = [this](const std::string& message) { TakeHint(message); };
     server_ = std::make_unique<ViewServer>(
-        live->Store(), [live](const std::string& path) { return live->Find(path); }, options_);
+        live->Store(), [live](const std::string& path) { return live->Find(path); }, options);
     Announce(*server_, options_);
     options_.port = server_->Port();
     options_.token = server_->Token();  // open pages stay valid when the run ends
@@ -78,6 +84,9 @@ class Watch : public RunWatch {
   void OnPicture(const InputFrame& frame) override { live_->AddPicture(frame.index, frame.image); }
   void OnFrame(const FrameResult& result, const PlacedFrame& placed,
                const std::shared_ptr<const MapSnapshot>& map) override {
+    PassHintOn();
+    const auto reference = map->keyframes.find(placed.reference);
+    ct_.SetSubmap(reference == map->keyframes.end() ? result.submap : reference->second.submap);
     ViewFrame frame{result.index, result.time, ToViewStatus(result.track.status), result.is_keyframe};
     if (placed.reference >= 0) {
       frame.reference = placed.reference;
@@ -93,16 +102,33 @@ class Watch : public RunWatch {
     coverage_.reset();  // what comes now wants all of the machine
     live_->SetPhase(what);
   }
+  NavigationListener* Listener() override { return &ct_; }
+  void OnStartHint(std::function<void(const Eigen::Vector3d&)> told) override { told_ = std::move(told); }
   void ShowFinished(const std::filesystem::path& run, const std::atomic<bool>& stop) override {
     coverage_.reset();
+    ct_.Detach();
     server_.reset();
     live_.reset();
     options_.ports_tried = 0;
     LogInfo("the run is finished; its view stays until Ctrl-C");
-    ServeRun(run, options_, stop);
+    ServeRun(run, options_, stop, {targets_, {}});
   }
 
  private:
+  // On the server's thread; whoever wants to know is told with the next frame, as long as frames come.
+  void TakeHint(const std::string& message) {
+    const auto place = ParseStartHint(message);
+    const std::lock_guard lock(hint_mutex_);
+    if (place) hint_ = place;
+  }
+  void PassHintOn() {
+    std::optional<Eigen::Vector3d> hint;
+    {
+      const std::lock_guard lock(hint_mutex_);
+      hint = std::exchange(hint_, std::nullopt);
+    }
+    if (hint && told_) told_(*hint);
+  }
   Json StatusOf(const FrameResult& result, const MapSnapshot& map) const {
     Json status = Json::MakeObject();
     status["frames"] = frames_;
@@ -123,6 +149,11 @@ class Watch : public RunWatch {
 
   std::string name_;
   ServerOptions options_;
+  std::vector<Target> targets_;
+  CtWatch ct_;
+  std::function<void(const Eigen::Vector3d&)> told_;
+  std::mutex hint_mutex_;
+  std::optional<Eigen::Vector3d> hint_;
   std::unique_ptr<LiveView> live_;
   std::unique_ptr<ViewServer> server_;
   std::unique_ptr<LiveCoverage> coverage_;
@@ -142,12 +173,16 @@ void AddServerOptions(Command& command, ServerOptions& options) {
       .ShowDefault();
 }
 
-std::unique_ptr<RunWatch> MakeRunWatch(const std::string& name, const ServerOptions& options) {
-  return std::make_unique<Watch>(name, options);
+std::unique_ptr<RunWatch> MakeRunWatch(const std::string& name, const ServerOptions& options,
+                                       std::vector<Target> targets) {
+  return std::make_unique<Watch>(name, options, std::move(targets));
 }
 
-void ServeRun(const std::filesystem::path& run, const ServerOptions& options, const std::atomic<bool>& stop) {
-  RunView view(run, CoverageOf);
+void ServeRun(const std::filesystem::path& run, const ServerOptions& options, const std::atomic<bool>& stop,
+              const RunCompany& company) {
+  RunView view(run, CoverageOf, [&](const RunFolder& folder, CtLayer& layer, const std::atomic<bool>& gone) {
+    ShowRegisteredRun(folder, company.targets, company.ct, layer, gone);
+  });
   for (const std::string& remark : view.Remarks()) LogWarning(remark);
   const ViewServer server(
       view.Store(), [&](const std::string& path) { return view.Find(path); }, options);

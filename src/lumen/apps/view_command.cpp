@@ -2,6 +2,7 @@
 
 #include "lumen/apps/app.h"
 #include "lumen/apps/run_watch.h"
+#include "lumen/base/error.h"
 
 namespace lumen {
 
@@ -17,14 +18,21 @@ void AddViewCommand(Command& app) {
   struct State {
     std::filesystem::path run;
     ServerOptions server;
+    std::filesystem::path targets, ct;
   };
   auto state = std::make_shared<State>();
   command.Add("RUN", state->run, "folder that `lumen run` wrote").Required();
   AddServerOptions(command, state->server);
+  command.Add("--targets", state->targets, "marked places in the CT: points.csv or 3D Slicer's .mrk.json");
+  command.Add("--ct", state->ct, "where the CT lies now that the run was registered to");
   command.Do([state] {
     std::signal(SIGINT, StopViewing);
     std::signal(SIGTERM, StopViewing);
-    ServeRun(state->run, state->server, stop_requested);
+    RunCompany company{{}, state->ct};
+    if (!state->targets.empty()) company.targets = ReadTargets(state->targets);
+    if (!state->ct.empty() && !std::filesystem::exists(state->ct))
+      throw InputError(state->ct, "does not exist");
+    ServeRun(state->run, state->server, stop_requested, company);
   });
 }
 

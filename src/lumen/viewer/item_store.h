@@ -16,16 +16,18 @@
 namespace lumen {
 
 enum class ItemKind : uint8_t {
-  kInfo = 1,       // JSON: what is viewed
-  kStatus = 2,     // JSON: the newest numbers
-  kFrames = 3,     // a chunk of frames
-  kKeyframes = 4,  // a chunk of keyframes' places
-  kCloud = 5,      // one keyframe's depth and colours
-  kEdges = 6,      // JSON: loops
-  kPicture = 7,    // the newest frame's picture
-  kTruth = 8,      // the true path
-  kCoverage = 9,   // JSON: what of the wall was seen
-  kSigmas = 10,    // how far frames' places may be off
+  kInfo = 1,         // JSON: what is viewed
+  kStatus = 2,       // JSON: the newest numbers
+  kFrames = 3,       // a chunk of frames
+  kKeyframes = 4,    // a chunk of keyframes' places
+  kCloud = 5,        // one keyframe's depth and colours
+  kEdges = 6,        // JSON: loops
+  kPicture = 7,      // the newest frame's picture
+  kTruth = 8,        // the true path
+  kCoverage = 9,     // JSON: what of the wall was seen
+  kSigmas = 10,      // how far frames' places may be off
+  kCt = 11,          // JSON: the patient's CT
+  kNavigation = 12,  // JSON: where in it the run is
 };
 
 // Where an item waits for somebody to ask: what is kept long and will hardly change on disk, so that a view

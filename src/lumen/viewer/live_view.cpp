@@ -185,6 +185,7 @@ void LiveView::AlignTruthTo(const MapSnapshot& map) {
 
 std::optional<ServedFile> LiveView::Find(const std::string& path) {
   if (auto wall = coverage_.Find(path)) return wall;
+  if (auto ct = ct_.Find(path)) return ct;
   std::shared_ptr<const MapSnapshot> map;
   {
     const std::lock_guard lock(mutex_);

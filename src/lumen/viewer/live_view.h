@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "lumen/viewer/coverage_layer.h"
+#include "lumen/viewer/ct_layer.h"
 #include "lumen/viewer/keyframe_detail.h"
 #include "lumen/viewer/page.h"
 #include "lumen/viewer/scene_view.h"
@@ -21,6 +22,7 @@ class LiveView {
   LiveView& operator=(const LiveView&) = delete;
 
   ItemStore& Store() { return store_; }
+  CtLayer& Ct() { return ct_; }
   std::optional<ServedFile> Find(const std::string& path);
 
   // Each may be called from any thread and returns at once. A picture is shown when its frame is added.
@@ -50,6 +52,7 @@ class LiveView {
   KeyframeDetail detail_;  // the server's thread alone
   CoverageLayer coverage_;
   ItemStore store_;
+  CtLayer ct_{store_};
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<ViewFrame> frames_;                                // from the last full chunk on

@@ -62,7 +62,7 @@ std::string EncodeSigma(const TriangleMesh& mesh) {
 
 }  // namespace
 
-RunView::RunView(const fs::path& folder, CoverageMaker coverage)
+RunView::RunView(const fs::path& folder, CoverageMaker coverage, CtMaker ct)
     : run_(ReadRunFolder(folder)), keyframes_(ListRunKeyframes(run_)) {
   remarks_ = run_.notes;
   if (!run_.finished) remarks_.push_back(DescribeBrokenRun(run_) + "; this is what there is");
@@ -83,6 +83,7 @@ RunView::RunView(const fs::path& folder, CoverageMaker coverage)
   PutClouds();
   if (remarks_.size() > known) PutInfo();
   if (has_pictures_) decoder_ = std::thread([this] { DecodePictures(); });
+  if (ct) ct_maker_ = std::thread([this, ct = std::move(ct)] { ct(run_, ct_, stop_); });
   if (!coverage) return;
   measurer_ = std::thread([this, coverage = std::move(coverage)] {
     if (const auto seen = coverage(run_, stop_)) coverage_.Put(*seen, store_);
@@ -93,6 +94,7 @@ RunView::~RunView() {
   stop_ = true;
   if (decoder_.joinable()) decoder_.join();
   if (measurer_.joinable()) measurer_.join();
+  if (ct_maker_.joinable()) ct_maker_.join();
 }
 
 void RunView::PutScene() {
@@ -266,6 +268,7 @@ std::optional<ServedFile> RunView::Find(const std::string& path) {
       return ServedFile{"application/octet-stream", ReadFile(run_.path / name), name};
   }
   if (auto wall = coverage_.Find(path)) return wall;
+  if (auto ct = ct_.Find(path)) return ct;
   const bool sigma = path == "/sigma.bin";
   const bool surface = (path == "/surface.bin" || sigma) && fs::is_regular_file(run_.path / kSurface);
   const bool truth = path == "/truth.bin" && !true_model_.empty();

@@ -10,6 +10,7 @@
 #include "lumen/geometry/sim3.h"
 #include "lumen/io/run_keyframes.h"
 #include "lumen/viewer/coverage_layer.h"
+#include "lumen/viewer/ct_layer.h"
 #include "lumen/viewer/keyframe_detail.h"
 #include "lumen/viewer/page.h"
 #include "lumen/viewer/scene_view.h"
@@ -20,10 +21,13 @@ namespace lumen {
 using CoverageMaker =
     std::function<std::optional<ViewCoverage>(const RunFolder&, const std::atomic<bool>& stop)>;
 
+// Lays a run into its CT, where that is known; gives up once `stop` is set.
+using CtMaker = std::function<void(const RunFolder&, CtLayer&, const std::atomic<bool>& stop)>;
+
 class RunView {
  public:
-  // Throws InputError for a folder that is no run. `coverage` is called from a thread of its own.
-  explicit RunView(const std::filesystem::path& folder, CoverageMaker coverage = {});
+  // Throws InputError for a folder that is no run. `coverage` and `ct` are called from threads of their own.
+  explicit RunView(const std::filesystem::path& folder, CoverageMaker coverage = {}, CtMaker ct = {});
   ~RunView();
   RunView(const RunView&) = delete;
   RunView& operator=(const RunView&) = delete;
@@ -31,7 +35,7 @@ class RunView {
   ItemStore& Store() { return store_; }
   const std::vector<std::string>& Remarks() const { return remarks_; }
   // The page, /frame/N.png, /surface.bin, /sigma.bin, /truth.bin, /coverage.bin, /download/NAME, and what
-  // KeyframeDetail has.
+  // KeyframeDetail and CtLayer have.
   std::optional<ServedFile> Find(const std::string& path);
 
  private:
@@ -55,12 +59,13 @@ class RunView {
   KeyframeDetail detail_;
   CoverageLayer coverage_;
   ItemStore store_;
+  CtLayer ct_{store_};
   std::mutex mutex_;  // guards the pictures and the meshes
   std::map<int64_t, std::string> pictures_;
   std::map<std::string, std::string> meshes_;
   std::atomic<bool> has_pictures_ = false;  // of all frames, not of keyframes alone
   std::atomic<bool> stop_ = false;
-  std::thread decoder_, measurer_;
+  std::thread decoder_, measurer_, ct_maker_;
 };
 
 }  // namespace lumen

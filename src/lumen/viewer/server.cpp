@@ -30,7 +30,7 @@ using Response = http::response<http::string_body>;
 
 constexpr size_t kMostHeader = 8192;
 constexpr size_t kMostBody = 1024;
-constexpr size_t kMostMessage = 1024;  // from a client, which has nothing to say
+constexpr size_t kMostMessage = 4096;  // from a client, which has little to say
 constexpr auto kRequestTime = std::chrono::seconds(10);
 constexpr auto kAcceptPause = std::chrono::milliseconds(200);
 
@@ -109,7 +109,7 @@ class ViewServer::Impl {
   std::thread thread_;
 };
 
-// A WebSocket: sends what is owed, one message at a time, and takes nothing but the goodbye.
+// A WebSocket: sends what is owed, one message at a time, and hands on what it says.
 class ViewServer::Impl::Client : public std::enable_shared_from_this<Client> {
  public:
   Client(Impl& server, beast::tcp_stream stream) : server_(server), socket_(std::move(stream)) {
@@ -151,12 +151,21 @@ class ViewServer::Impl::Client : public std::enable_shared_from_this<Client> {
  private:
   void Read() {
     socket_.async_read(buffer_, [self = shared_from_this()](error_code error, size_t) {
+      if (!error) self->HandOn();
       self->buffer_.consume(self->buffer_.size());
       if (!error) return self->Read();
       self->server_.pumped.erase(self.get());
       // Whatever ended the reading ends a write that a stalled client holds up, too.
       beast::get_lowest_layer(self->socket_).close();
     });
+  }
+  void HandOn() {
+    if (!socket_.got_text() || !server_.options.on_message) return;
+    try {
+      server_.options.on_message(beast::buffers_to_string(buffer_.data()));
+    } catch (const std::exception&) {
+      // What a page says must not end the others' view.
+    }
   }
   Impl& server_;
   websocket::stream<beast::tcp_stream> socket_;

@@ -24,6 +24,9 @@ struct ServerOptions {
   std::string token =
       {};  // beyond the loopback: that of a server before this one, whose pages go on; empty: new
   int stalled_seconds = 30;  // a client that takes nothing for so long is let go
+  // What a page says: text of at most 4 kB, whatever it holds. Called on the server's thread; null: nobody
+  // listens.
+  std::function<void(const std::string& message)> on_message = {};
 };
 
 struct ServedFile {

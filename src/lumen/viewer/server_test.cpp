@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "lumen/base/error.h"
@@ -183,6 +184,50 @@ TEST_F(Serving, AMessageTooLargeEndsTheClient) {
   for (int i = 0; i < 200 && server.Clients() > 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(server.Clients(), 0);
+}
+
+// A masked frame, as clients must send them; the mask is all zeros.
+std::string MaskedText(const std::string& text, char kind = '\x81') {
+  std::string frame(1, kind);
+  frame += static_cast<char>(0x80 | 126);
+  frame += static_cast<char>(text.size() >> 8);
+  frame += static_cast<char>(text.size() & 0xff);
+  return frame + std::string(4, '\0') + text;
+}
+
+TEST(Server, HandsOnWhatAPageSays) {
+  ItemStore store;
+  std::mutex mutex;
+  std::vector<std::string> heard;
+  ServerOptions options{.port = 0, .ports_tried = 0};
+  options.on_message = [&](const std::string& message) {
+    const std::lock_guard lock(mutex);
+    heard.push_back(message);
+    throw InputError("what a listener throws ends nothing");
+  };
+  const ViewServer server(
+      store, [](const std::string&) { return std::optional<ServedFile>(); }, options);
+  RawClient client(server.Port());
+  const std::string host = StrCat("127.0.0.1:", server.Port());
+  client.Send(StrCat("GET /ws HTTP/1.1\r\nHost: ", host,
+                     "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"));
+  client.ReceiveHead();
+  client.Send(MaskedText("first") + MaskedText("bytes", '\x82') + MaskedText(std::string(4000, 'x')) +
+              MaskedText("last"));
+  const auto count = [&] {
+    const std::lock_guard lock(mutex);
+    return heard.size();
+  };
+  for (int i = 0; i < 500 && count() < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_EQ(count(), 3U) << "text alone, and nobody is let go for it";
+  EXPECT_EQ(heard.front(), "first");
+  EXPECT_EQ(heard.back(), "last");
+  client.Send(MaskedText(std::string(5000, 'x')));
+  for (int i = 0; i < 500 && server.Clients() > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(server.Clients(), 0) << "more than a page has to say";
+  EXPECT_EQ(count(), 3U);
 }
 
 TEST_F(Serving, AStalledClientHoldsUpNobody) {
