@@ -44,10 +44,10 @@ struct CtRegistration {
   int submap = 0;        // whose frames it places
   double path_mm = 0;    // that the camera had gone by then
   Eigen::Vector3d camera = Eigen::Vector3d::Zero();  // the newest it knew, LPS mm
-  double seconds = 0;    // it took
-  double moved_mm = 0;   // how far it moved the newest camera from where the answer before had it
-  bool jump = false;     // farther than the two said they may be off
-  bool last = false;     // of the finished run, with all that is known in the end
+  double seconds = 0;                                // it took
+  double moved_mm = 0;  // how far it moved the newest camera from where the answer before had it
+  bool jump = false;    // farther than the two said they may be off
+  bool last = false;    // of the finished run, with all that is known in the end
   // The keyframes it was made with, as they lay then: maps move.
   std::map<KeyframeId, Sim3> anchors = {};
 };

@@ -17,6 +17,7 @@ Json RegistrationEvent(const CtRegistration& registration) {
   line["matched_share"] = result.matched_share;
   line["sigma_mm"] = PlaceSigma(result, result.centre);
   line["runner_up"] = result.runner_up;
+  line["neighbour"] = result.neighbour;
   line["misfit"] = result.misfit ? Json(*result.misfit) : Json();
   line["discord_mm"] = result.discord ? Json(*result.discord) : Json();
   line["radius_mm"] = result.radius;

@@ -193,6 +193,7 @@ Json RegistrationToJson(const SurfaceRegistration& registration, const Registrat
   json["drift"]["least_scale"] = registration.least_scale;
   json["drift"]["most_scale"] = registration.most_scale;
   json["runner_up"] = registration.runner_up;
+  json["neighbour"] = registration.neighbour;
   json["misfit"] = registration.misfit ? Json(*registration.misfit) : Json();
   json["discord_mm"] = registration.discord ? Json(*registration.discord) : Json();
   json["constraints"] = Json::MakeArray();

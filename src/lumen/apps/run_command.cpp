@@ -100,14 +100,14 @@ void Run(const RunChoice& choice) {
   if (live) listeners.push_back((record = std::make_unique<CtRecord>(options.output)).get());
   std::unique_ptr<NavigationListener> igtl;
   if (choice.igtl.Wanted()) listeners.push_back((igtl = MakeIgtlListener(choice.igtl)).get());
-  std::unique_ptr<Navigator> navigator;
+  std::shared_ptr<Navigator> navigator;
   if (!listeners.empty()) {
-    navigator = std::make_unique<Navigator>(live, listeners);
+    navigator = std::make_shared<Navigator>(live, listeners);
     observers.Add(navigator.get());
     if (watch != nullptr)
-      watch->OnStartHint([&](const Eigen::Vector3d& place) {
+      watch->OnStartHint([told = std::weak_ptr(navigator)](const Eigen::Vector3d& place) {
         LogInfo("CT: told that it begins near ", place.x(), ",", place.y(), ",", place.z());
-        navigator->SetStart(StartAround(place));
+        if (const auto to = told.lock()) to->SetStart(StartAround(place));
       });
   }
   const RunOutcome outcome = RunSequence(options, stop_requested);

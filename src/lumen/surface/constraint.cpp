@@ -23,6 +23,14 @@ std::string Constraint::Words() const {
   return slide >= turn ? along("sliding along", translation) : along("turning about", rotation);
 }
 
+Sim3 Constraint::Move(double mm, const Vector3d& centre, double radius) const {
+  const Vector3d turn = mm / radius * rotation;
+  const Eigen::Quaterniond q(Eigen::AngleAxisd(
+      turn.norm(), turn.norm() > 0 ? Vector3d(turn.normalized()) : Vector3d(Vector3d::UnitX())));
+  const double scale = std::exp(mm / radius * growth);
+  return {scale, q, centre + mm * translation - scale * (q * centre)};
+}
+
 std::vector<Constraint> ComputeConstraints(const SurfacePoints& surface, const TriangleTree& model,
                                            const DriftingSimilarity& model_from_surface, double reach) {
   std::vector<PlacedPoint> placed;

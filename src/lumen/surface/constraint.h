@@ -17,6 +17,8 @@ struct Constraint {
   double visibility = 0;   // root mean square distance across the wall per mm of motion: 0 is free, 1 is best
   double uncertainty = 0;  // mm, from residual and visibility
   std::string Words() const;  // "sliding along (0.0, 0.1, 1.0)"
+  // The motion itself, `mm` of it, of a surface of that radius about `centre`.
+  Sim3 Move(double mm, const Eigen::Vector3d& centre, double radius) const;
 };
 
 // The seven motions at a solution.

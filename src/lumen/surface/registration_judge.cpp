@@ -96,6 +96,10 @@ void Judge(const SurfaceRegistrationOptions& options, bool guessed, double match
     result.doubts.push_back(StrCat("only ", std::lround(100 * std::min(similar_share, result.matched_share)),
                                    " % of the surface lies on the model"));
   if (result.ambiguous) result.doubts.emplace_back("another place fits nearly as well");
+  // On right models 1.3 at least where points were measured.
+  constexpr double kClearlyBest = 1.15;
+  if (result.neighbour > 0 && result.neighbour < kClearlyBest)
+    result.doubts.emplace_back("a little farther along it fits nearly as well");
   // Points that lie anywhere within reach are half of it off on average: a surface that is bent, or
   // elsewhere.
   constexpr double kRough = 1.0 / 3;

@@ -86,6 +86,7 @@ SurfacePoints TrustTheNear(SurfacePoints points) {
 struct Answer {
   IcpResult fit;      // a similarity
   IcpResult settled;  // with what its scale drifts
+  bool slid = false;  // found from another, along a motion that shows little
 };
 
 // A registration under way: both surfaces at several resolutions.
@@ -175,6 +176,37 @@ class Registrar {
     return answers;
   }
 
+  // Rings of a tube look alike, so that an answer may lie one of them too far: what the first one comes to
+  // from some way along each motion that shows little is an answer too. Best first.
+  std::vector<Answer> AddNeighbours(std::vector<Answer> answers) const {
+    constexpr size_t kMost = 2;
+    const double least = LeastApart(answers.front());
+    const size_t known = answers.size();
+    for (const Answer& answer : FindNeighbours(answers.front())) {
+      const auto near = [&](const Answer& other) { return Apart(answer, other) < 2 * least; };
+      if (answers.size() < known + kMost && std::none_of(answers.begin(), answers.end(), near))
+        answers.push_back(answer);
+    }
+    const SurfacePoints& points = Measured() ? measured_ : middle_;
+    ParallelFor(static_cast<int64_t>(answers.size() - known), threads_, [&](int64_t i) {
+      IcpResult& settled = answers[known + static_cast<size_t>(i)].settled;
+      const double reach = kScoreReach * radius_ * settled.model_from_surface.AtCentre().Scale();
+      settled = ScoreSimilarity(points, tree_, FitLast(points, settled.model_from_surface), reach);
+    });
+    std::stable_sort(answers.begin(), answers.end(),
+                     [](const Answer& a, const Answer& b) { return a.settled.cost < b.settled.cost; });
+    return answers;
+  }
+
+  // The cost of the best neighbour relative to the first answer's; 0: there is none.
+  double Neighbour(const std::vector<Answer>& answers) const {
+    const Answer& best = answers.front();
+    for (size_t i = 1; i < answers.size(); ++i)
+      if ((best.slid || answers[i].slid) && Apart(best, answers[i]) > LeastApart(best))
+        return answers[i].settled.cost / std::max(best.settled.cost, 1e-3);
+    return 0;
+  }
+
   // The cost of the best other answer relative to the first one's; 0: there is none.
   double RunnerUp(const std::vector<Answer>& answers) const {
     const IcpResult& best = answers.front().settled;
@@ -182,7 +214,8 @@ class Registrar {
     for (const Answer& answer : answers) {
       // Some come to the same place only when they have settled.
       const IcpResult& other = answer.settled;
-      if (Same(best.model_from_surface.AtCentre(), other.model_from_surface.AtCentre(), 1)) continue;
+      if (answer.slid || Same(best.model_from_surface.AtCentre(), other.model_from_surface.AtCentre(), 1))
+        continue;
       const double ratio = other.cost / std::max(best.cost, 1e-3);
       least = least > 0 ? std::min(least, ratio) : ratio;
     }
@@ -228,7 +261,8 @@ class Registrar {
   static constexpr double kQuickReach = 0.12, kMeasuredReach = 0.05, kMiddleReach = 0.045, kScoreReach = 0.06,
                           kLastReach = 0.1;
   static constexpr int kLastIterations = 100;  // along a tube steps are short
-  static constexpr double kOutlying = 10;      // medians; of SLAM's own errors 95 % lie within four or five
+  static constexpr double kMeasuredAlong = 15;
+  static constexpr double kOutlying = 10;  // medians; of SLAM's own errors 95 % lie within four or five
 
   // Few points and steps tell most wrong starts from right ones.
   std::vector<Answer> SolveQuickly(const std::vector<StartCandidate>& starts) const {
@@ -246,6 +280,49 @@ class Registrar {
     constexpr size_t kMost = 48;
     if (answers.size() > kMost) answers.resize(kMost);
     return answers;
+  }
+
+  // Where an answer rests from along such motions, roughly; best first.
+  std::vector<Answer> FindNeighbours(const Answer& answer) const {
+    const DriftingSimilarity& from = answer.settled.model_from_surface;
+    const double radius = radius_ * from.AtCentre().Scale();
+    std::vector<DriftingSimilarity> starts;
+    for (const Constraint& motion : ComputeConstraints(middle_, tree_, from, kScoreReach * radius)) {
+      constexpr double kShowsLittle = 0.25;
+      constexpr int kSteps = 9;  // half of the radius
+      for (int step = -kSteps; step <= kSteps && motion.visibility < kShowsLittle; ++step) {
+        if (step == 0) continue;
+        const Sim3 away = motion.Move(step * LeastApart(answer), from * ComputeCentre(coarse_), radius);
+        starts.emplace_back(away * from.AtCentre(), from.Centre(), from.Drift());
+      }
+    }
+    constexpr size_t kFew = 500;
+    const SurfacePoints& points = Measured() ? measured_ : middle_;
+    const SurfacePoints few = EveryNth(points, points.Size() / kFew);
+    std::vector<Answer> neighbours(starts.size(), {answer.fit, {}, true});
+    ParallelFor(static_cast<int64_t>(starts.size()), threads_, [&](int64_t i) {
+      if (Stopped()) return;
+      IcpOptions icp = Reaches(from.AtCentre(), kMeasuredReach, kMeasuredReach);
+      icp.iterations = 12;
+      icp.drift = options_.drift;
+      if (Measured()) icp.along_wall = kMeasuredAlong;
+      const auto rest = RefineSimilarity(few, tree_, starts[static_cast<size_t>(i)], icp).model_from_surface;
+      neighbours[static_cast<size_t>(i)].settled = ScoreSimilarity(few, tree_, rest, kScoreReach * radius);
+    });
+    if (Stopped()) return {};
+    std::stable_sort(neighbours.begin(), neighbours.end(),
+                     [](const Answer& a, const Answer& b) { return a.settled.cost < b.settled.cost; });
+    return neighbours;
+  }
+
+  // Closer than this, in the model's unit, two are one.
+  double LeastApart(const Answer& answer) const {
+    constexpr double kShare = 0.06;
+    return kShare * radius_ * answer.settled.model_from_surface.AtCentre().Scale();
+  }
+  double Apart(const Answer& a, const Answer& b) const {
+    const Vector3d centre = ComputeCentre(coarse_);
+    return (a.settled.model_from_surface * centre - b.settled.model_from_surface * centre).norm();
   }
 
   bool IsPossible(const Answer& answer) const {
@@ -272,9 +349,11 @@ class Registrar {
     return measured.Size() >= kLeast && ComputeRadius(measured) > kLeastSpread * radius_;
   }
   SurfacePoints Thin(const SurfacePoints& measured) const {
+    return EveryNth(measured, 1 + measured.Size() / static_cast<size_t>(options_.fine_points / 2));
+  }
+  static SurfacePoints EveryNth(const SurfacePoints& points, size_t step) {
     SurfacePoints thinned;
-    const size_t step = 1 + measured.Size() / static_cast<size_t>(options_.fine_points / 2);
-    for (size_t i = 0; i < measured.Size(); i += step) AddPoint(measured, i, thinned);
+    for (size_t i = 0; i < points.Size(); i += std::max<size_t>(step, 1)) AddPoint(points, i, thinned);
     return thinned;
   }
   static void AddPoint(const SurfacePoints& from, size_t i, SurfacePoints& to) {
@@ -292,7 +371,7 @@ class Registrar {
     icp.iterations = 10;
     icp.last_iterations = kLastIterations;
     icp.drift = options_.drift;
-    icp.along_wall = 15;
+    icp.along_wall = kMeasuredAlong;
     return RefineSimilarity(points, tree_, start, icp).model_from_surface;
   }
 
@@ -407,13 +486,14 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
   }
   const Registrar registrar(surface, model, hints, options, threads);
   const std::vector<StartCandidate> starts = registrar.FindAllStarts(guess);
-  const std::vector<Answer> answers =
+  std::vector<Answer> answers =
       registrar.Stopped() ? std::vector<Answer>() : registrar.Weigh(registrar.Solve(starts));
   if (answers.empty()) {
     result.status = SurfaceRegistrationStatus::kNotRegistered;
     result.doubts.emplace_back("no place in the model resembles the surface");
     return result;
   }
+  if (!registrar.Stopped()) answers = registrar.AddNeighbours(std::move(answers));
   const Answer& best = answers.front();
   result.placement = registrar.Finish(best.settled.model_from_surface);
   AddSimilarity(registrar.Last(), result);
@@ -421,6 +501,7 @@ SurfaceRegistration RegisterOnce(const TriangleMesh& surface, const TriangleMesh
     result.misfit = MeasureMisfit(registrar.Last(), registrar.Tree(), result.placement);
   constexpr double kClearlyWorse = 1.25, kFarWorse = 2, kMatchShare = 0.1;
   result.runner_up = registrar.RunnerUp(answers);
+  result.neighbour = registrar.Neighbour(answers);
   result.ambiguous = result.runner_up > 0 && result.runner_up < (Misfits(result) ? kFarWorse : kClearlyWorse);
   // A small surface must not be matched because it is small.
   const double radius = registrar.Radius() * result.model_from_surface.Scale();

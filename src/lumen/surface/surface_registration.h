@@ -55,6 +55,8 @@ struct SurfaceRegistration {
   // 68 % of the measured points lie within so many of their sigmas; none where too few were measured.
   std::optional<double> misfit;
   double runner_up = 0;  // cost of the best other answer relative to this one's; 0: there was none
+  // The same of its best neighbour along the motions that show little, a tube's next ring; 0: there is none.
+  double neighbour = 0;
   bool ambiguous = false;
   bool confident = false;
   std::vector<Constraint> constraints;  // the seven, least visible first
