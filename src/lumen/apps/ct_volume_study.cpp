@@ -70,11 +70,8 @@ struct ScannedPatient {
 };
 
 ScannedPatient Scan(const std::string& name, const CtKind& kind) {
-  const Patient patient = ParsePatient(name);
-  CtScanOptions scan = kind.scan;
-  scan.seed = patient.seed;
   const int threads = AvailableCores();
-  const SimulatedCt ct = ScanBody(*MakeAnatomy(patient.kind, patient.seed, threads), scan, threads);
+  const SimulatedCt ct = ScanPatient(name, kind);
   ScannedPatient scanned;
   scanned.ct_from_world = ct.lps_from_anatomy;
   const Stopwatch watch;
@@ -162,37 +159,6 @@ CtVolumeEntry EntryFromJson(const Json& json) {
   return entry;
 }
 
-struct CtCell {
-  size_t run = 0, patient = 0;
-  CtKind kind;
-};
-
-// Half of the wrong ones are another patient's same organ, where there is one; half another organ.
-std::vector<CtCell> PlanCells(const std::vector<NamedSequence>& sequences, const std::vector<CtKind>& kinds,
-                              int wrong_pairs) {
-  std::vector<CtCell> cells;
-  const size_t count = sequences.size();
-  for (const CtKind& kind : kinds)
-    for (size_t i = 0; i < count; ++i) cells.push_back({i, i, kind});
-  std::vector<CtCell> same, other;
-  for (size_t step = 1; step < count; ++step) {
-    for (size_t i = 0; i < count; ++i) {
-      const size_t k = (i + step) % count;
-      const bool alike = ParsePatient(sequences[i].name).kind == ParsePatient(sequences[k].name).kind;
-      (alike ? same : other).push_back({i, k, kinds.front()});
-    }
-  }
-  const auto half = static_cast<size_t>(wrong_pairs) / 2;
-  const size_t alike = std::min(same.size(), half);
-  cells.insert(cells.end(), same.begin(), same.begin() + static_cast<std::ptrdiff_t>(alike));
-  const size_t rest = std::min(other.size(), static_cast<size_t>(wrong_pairs) - alike);
-  cells.insert(cells.end(), other.begin(), other.begin() + static_cast<std::ptrdiff_t>(rest));
-  // One scan after the other: making one takes longer than most of what is done with it.
-  std::stable_sort(cells.begin(), cells.end(),
-                   [](const CtCell& a, const CtCell& b) { return a.patient < b.patient; });
-  return cells;
-}
-
 CtVolumeEntry StudyCtCell(const CtCell& cell, const std::vector<NamedSequence>& sequences,
                           const PlacedRun& run, const ScannedPatient& patient,
                           const CtStudyOptions& options) {
@@ -230,6 +196,39 @@ bool IsClose(const CtOutcome& outcome) { return outcome.Registered() && outcome.
 
 }  // namespace
 
+SimulatedCt ScanPatient(const std::string& name, const CtKind& kind) {
+  const Patient patient = ParsePatient(name);
+  CtScanOptions scan = kind.scan;
+  scan.seed = patient.seed;
+  const int threads = AvailableCores();
+  return ScanBody(*MakeAnatomy(patient.kind, patient.seed, threads), scan, threads);
+}
+
+std::vector<CtCell> PlanCtCells(const std::vector<NamedSequence>& sequences, const std::vector<CtKind>& kinds,
+                                int wrong_pairs) {
+  std::vector<CtCell> cells;
+  const size_t count = sequences.size();
+  for (const CtKind& kind : kinds)
+    for (size_t i = 0; i < count; ++i) cells.push_back({i, i, kind});
+  std::vector<CtCell> same, other;
+  for (size_t step = 1; step < count; ++step) {
+    for (size_t i = 0; i < count; ++i) {
+      const size_t k = (i + step) % count;
+      const bool alike = ParsePatient(sequences[i].name).kind == ParsePatient(sequences[k].name).kind;
+      (alike ? same : other).push_back({i, k, kinds.front()});
+    }
+  }
+  const auto half = static_cast<size_t>(wrong_pairs) / 2;
+  const size_t alike = std::min(same.size(), half);
+  cells.insert(cells.end(), same.begin(), same.begin() + static_cast<std::ptrdiff_t>(alike));
+  const size_t rest = std::min(other.size(), static_cast<size_t>(wrong_pairs) - alike);
+  cells.insert(cells.end(), other.begin(), other.begin() + static_cast<std::ptrdiff_t>(rest));
+  // One scan after the other: making one takes longer than most of what is done with it.
+  std::stable_sort(cells.begin(), cells.end(),
+                   [](const CtCell& a, const CtCell& b) { return a.patient < b.patient; });
+  return cells;
+}
+
 std::vector<CtKind> ParseCtKinds(const std::string& text) {
   std::vector<CtKind> kinds;
   for (const std::string& word : Split(text, ',')) kinds.push_back(ParseCtKind(Trim(word)));
@@ -244,7 +243,7 @@ std::vector<CtVolumeEntry> StudyCtVolumes(const std::vector<NamedSequence>& sequ
   std::map<size_t, PlacedRun> placed;
   std::map<std::string, ScannedPatient> scanned;  // the last one
   std::vector<CtVolumeEntry> entries;
-  for (const CtCell& cell : PlanCells(sequences, kinds, wrong_pairs)) {
+  for (const CtCell& cell : PlanCtCells(sequences, kinds, wrong_pairs)) {
     EndIfInterrupted();
     const std::string& run = sequences[cell.run].name;
     const std::string scan = StrCat(sequences[cell.patient].name, "_", cell.kind.name);

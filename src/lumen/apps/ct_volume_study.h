@@ -41,6 +41,17 @@ struct CtVolumeEntry {
   bool Wrong() const { return run != patient; }
 };
 
+struct CtCell {
+  size_t run = 0, patient = 0;  // of the sequences
+  CtKind kind;
+};
+// Half of the wrong ones are another patient's same organ, where there is one; half another organ. Scan by
+// scan.
+std::vector<CtCell> PlanCtCells(const std::vector<NamedSequence>& sequences, const std::vector<CtKind>& kinds,
+                                int wrong_pairs);
+// The body around a subject that is named KIND-SEED; throws InputError.
+SimulatedCt ScanPatient(const std::string& name, const CtKind& kind);
+
 // Names of the sequences are KIND-SEED; their runs must be there. What `folder` holds already is not done
 // again.
 std::vector<CtVolumeEntry> StudyCtVolumes(const std::vector<NamedSequence>& sequences,

@@ -32,6 +32,9 @@ std::shared_ptr<const CtRegistration> RegisterFinished(const std::filesystem::pa
   answer->result = std::move(result);
   answer->confident = answer->result.confident;
   answer->place = place;
+  answer->grain_mm = ct.grain_mm;
+  if (!input.frames.empty())
+    answer->camera = answer->result.model_from_surface * input.frames.back().world_from_camera.Translation();
   answer->last = true;
   answer->seconds = clock.ElapsedMs() / 1000;
   if (answer->result.status != SurfaceRegistrationStatus::kRegistered) return nullptr;

@@ -126,7 +126,7 @@ NavigationState DescribeRegistration(const CtRegistration* registration,
   std::string words = registration->place.cavity > 0 ? StrCat("in cavity ", registration->place.cavity, " (",
                                                               registration->place.words, "), ")
                                                      : std::string();
-  words += StrCat("±", Millimetres(PlaceSigma(result, result.centre)), ", ",
+  words += StrCat("±", Millimetres(CameraSigma(*registration, result.centre)), ", ",
                   std::lround(100 * result.matched_share), " % of the surface lies on it");
   if (registration->confident) return {CtStatus::kRegistered, words};
   return {CtStatus::kDoubtful,
@@ -149,8 +149,7 @@ void RegistrationSeries::Compare(const MapSnapshot& map, CtRegistration& answer)
     const Vector3d then = *before * (answer.result.model_from_surface.Inverse() * answer.camera);
     answer.moved_mm = (then - answer.camera).norm();
     constexpr double kSigmas = 3, kLeast = 1;  // mm
-    const double expected =
-        std::hypot(PlaceSigma(newest_->result, then), PlaceSigma(answer.result, answer.camera));
+    const double expected = std::hypot(CameraSigma(*newest_, then), CameraSigma(answer, answer.camera));
     answer.jump = answer.moved_mm > std::max(kLeast, kSigmas * expected);
   }
   const bool confirmed = before && newest_->result.confident && !answer.jump;
@@ -200,6 +199,7 @@ std::shared_ptr<const CtRegistration> RegistrationSeries::Try(const std::vector<
   answer->number = newest_ == nullptr ? 1 : newest_->number + 1;
   answer->result = std::move(result);
   answer->submap = submap;
+  answer->grain_mm = ct_->grain_mm;
   answer->place = FindPlace({fused.mesh, {}, {}}, ct_->model, answer->result);
   answer->surface = ShowResiduals(PlaceSurface(fused.mesh, answer->result.placement), *ct_, threads);
   for (const auto& [id, keyframe] : map->keyframes)

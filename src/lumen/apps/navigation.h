@@ -28,6 +28,7 @@ struct NavigationCt {
   RegistrationModel model;                   // walls in LPS mm
   std::shared_ptr<const Volume> volume;      // null: the CT is a mesh
   std::shared_ptr<const TriangleTree> tree;  // of the walls
+  double grain_mm = 0;                       // no wall is known better; a mesh does not say
 };
 NavigationCt ReadNavigationCt(const ModelChoice& choice);  // throws InputError
 
@@ -42,6 +43,7 @@ struct CtRegistration {
   TriangleMesh surface;  // where it lies in the CT, with "residual_mm", coloured by it
   int64_t frame = -1;    // the newest that its surface knew
   int submap = 0;        // whose frames it places
+  double grain_mm = 0;   // of the CT
   double path_mm = 0;    // that the camera had gone by then
   Eigen::Vector3d camera = Eigen::Vector3d::Zero();  // the newest it knew, LPS mm
   double seconds = 0;                                // it took
@@ -51,6 +53,10 @@ struct CtRegistration {
   // The keyframes it was made with, as they lay then: maps move.
   std::map<KeyframeId, Sim3> anchors = {};
 };
+
+// How far a camera there may be off by the registration alone: one standard deviation, all directions
+// together, LPS mm.
+double CameraSigma(const CtRegistration& registration, const Eigen::Vector3d& place);
 
 // A frame as it was told while the run went on.
 struct NavigatedFrame {

@@ -15,7 +15,7 @@ Json RegistrationEvent(const CtRegistration& registration) {
   line["scale"] = result.model_from_surface.Scale();
   line["residual_mm"] = result.residual_mean;
   line["matched_share"] = result.matched_share;
-  line["sigma_mm"] = PlaceSigma(result, result.centre);
+  line["sigma_mm"] = CameraSigma(registration, registration.camera);
   line["runner_up"] = result.runner_up;
   line["neighbour"] = result.neighbour;
   line["misfit"] = result.misfit ? Json(*result.misfit) : Json();
@@ -99,7 +99,7 @@ void Navigator::OnFrame(const FrameResult& result, const PlacedFrame& placed,
   }
   if (frame.ct_from_map) {
     frame.ct_from_camera = frame.ct_from_map->TransformPose(frame.map_from_camera);
-    frame.sigma_mm = PlaceSigma(follow_.registration->result, frame.ct_from_camera->Translation());
+    frame.sigma_mm = CameraSigma(*follow_.registration, frame.ct_from_camera->Translation());
     frame.registration = follow_.registration;
     const std::lock_guard lock(mutex_);
     if (told_++ == 0) first_frame_ = result.index;

@@ -79,6 +79,8 @@ Json CellIdentity(const StudyCell& cell, ModelHashes& models) {
   identity["settings"] = Json::MakeArray();
   for (const std::string& setting : cell.settings) identity["settings"].Append(setting);
   identity["model_hash"] = models.Of(cell.model);
+  if (!cell.arguments.empty()) identity["arguments"] = Json::MakeArray();
+  for (const std::string& argument : cell.arguments) identity["arguments"].Append(argument);
   return identity;
 }
 

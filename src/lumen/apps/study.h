@@ -17,10 +17,11 @@ namespace lumen {
 
 struct StudyCell {
   std::string variant;
-  std::string sequence;               // name; together with the variant unlike all others
-  std::filesystem::path folder;       // of the sequence, with its truth
-  std::vector<std::string> settings;  // as --set takes them: a.b=c
-  std::filesystem::path model;        // empty: the usual one
+  std::string sequence;                     // name; together with the variant unlike all others
+  std::filesystem::path folder;             // of the sequence, with its truth
+  std::vector<std::string> settings;        // as --set takes them: a.b=c
+  std::filesystem::path model;              // empty: the usual one
+  std::vector<std::string> arguments = {};  // of this run's alone
 };
 
 // Runs one cell, leaving a run's folder at `out`. Throws InputError or OutputError if it fails.

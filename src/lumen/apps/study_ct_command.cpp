@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "lumen/apps/app.h"
+#include "lumen/apps/ct_live_study.h"
 #include "lumen/apps/ct_study.h"
 #include "lumen/apps/ct_volume_study.h"
 #include "lumen/apps/study_commands.h"
@@ -29,6 +30,7 @@ CtEntry RegisterCell(const NamedSequence& sequence, const fs::path& run, const C
 struct CtChoice {
   std::string volumes;  // kinds; empty: the organ's own wall
   int wrong_pairs = 0;
+  bool live = false;
 };
 
 void RegisterToVolumes(const StudyRunOptions& options, const CtChoice& choice, const CtStudyOptions& ct,
@@ -42,10 +44,19 @@ void RegisterToVolumes(const StudyRunOptions& options, const CtChoice& choice, c
   std::cout << table;
 }
 
+void RegisterLive(const StudyRunOptions& options, const CtChoice& choice,
+                  const std::vector<NamedSequence>& sequences) {
+  const std::vector<CtKind> kinds = ParseCtKinds(choice.volumes.empty() ? "1" : choice.volumes);
+  const std::string table = FormatCtLive(StudyCtLive(sequences, kinds, choice.wrong_pairs, options));
+  WriteFileAtomically(options.study.out / "ct_live.md", table);
+  std::cout << table;
+}
+
 // Runs are cells of the same kind as `study suite`'s: a finished suite in the same folder is not run again.
 void RunCt(const StudyRunOptions& options, const CtChoice& choice, const CtStudyOptions& ct) {
   if (!choice.volumes.empty()) ParseCtKinds(choice.volumes);  // before minutes are spent
   const std::vector<NamedSequence> sequences = ResolveSequences(options);
+  if (choice.live) return RegisterLive(options, choice, sequences);
   std::vector<StudyCell> cells;
   for (const NamedSequence& sequence : sequences)
     cells.push_back({"lumen", sequence.name, sequence.folder, options.settings, options.model});
@@ -78,6 +89,8 @@ void AddStudyCtCommand(Command& study) {
   AddStudyRunOptions(command, state->options);
   command.Add("--volumes", state->choice.volumes,
               "whole CTs around the organ instead: spacings in mm, e.g. 1,0.7x1.5,1+fluid,1+offset,1+noise");
+  command.AddFlag("--live", state->choice.live,
+                  "registered while each run goes on, to whole CTs (--volumes, else 1)");
   command.Add("--wrong", state->choice.wrong_pairs, "pairs of a video and another patient's or organ's CT")
       .Within(0, 1000);
   command.Do([state] { RunCt(state->options, state->choice, state->ct); });

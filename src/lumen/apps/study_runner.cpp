@@ -29,6 +29,7 @@ RunCell MakeProgramRunner(std::vector<std::string> extra_arguments) {
                                           "--deterministic"};
     if (!cell.model.empty()) arguments.insert(arguments.end(), {"--model", cell.model.string()});
     for (const std::string& setting : cell.settings) arguments.insert(arguments.end(), {"--set", setting});
+    arguments.insert(arguments.end(), cell.arguments.begin(), cell.arguments.end());
     arguments.insert(arguments.end(), extra.begin(), extra.end());
     const fs::path log = out.parent_path() / "log.txt";
     const int code = RunLogged(program, arguments, log);

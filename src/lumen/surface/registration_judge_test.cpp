@@ -171,6 +171,54 @@ TEST(Constraint, InAStraightTubeSlidingAndTurningAreFree) {
   EXPECT_NEAR(result.model_from_surface.Scale(), 1, 0.01);
 }
 
+// What a motion does to points is what its linear form says, for a small one.
+TEST(Constraint, AMotionMovesPointsAsItSays) {
+  const Constraint motion{Vector3d(0.3, -0.2, 0.5), Vector3d(0.1, 0.7, -0.4), 0.6};
+  const Vector3d centre(1, 2, 3), point(4, 1, -2);
+  const double radius = 5, small = 1e-5;
+  const Vector3d arm = (point - centre) / radius;
+  const Vector3d told = motion.translation + motion.rotation.cross(arm) + motion.growth * arm;
+  const Vector3d seen = (motion.Move(small, centre, radius) * point - point) / small;
+  EXPECT_LT((seen - told).norm(), 1e-4);
+  EXPECT_TRUE((motion.Move(0, centre, radius) * point).isApprox(point));
+}
+
+// Rings every 4 mm, and at one place a bulge, if there is any.
+TriangleMesh RingedTube(float from, float to, float bulge) {
+  TriangleMesh mesh;
+  constexpr int kAround = 36;
+  constexpr float kStep = 0.5F, kRing = 4;
+  const int rows = static_cast<int>((to - from) / kStep) + 1;
+  for (int r = 0; r < rows; ++r)
+    for (int k = 0; k < kAround; ++k) {
+      const float angle = 2 * static_cast<float>(M_PI) * static_cast<float>(k) / kAround;
+      const float z = from + kStep * static_cast<float>(r);
+      const float far = (z * z + 30 * angle * (2 * static_cast<float>(M_PI) - angle)) / 60;
+      const float radius = 7 + 0.7F * std::cos(2 * static_cast<float>(M_PI) * z / kRing) +
+                           0.8F * std::cos(angle) + bulge * std::exp(-far);
+      mesh.vertices.emplace_back(radius * std::cos(angle), radius * std::sin(angle), z);
+    }
+  for (int r = 0; r + 1 < rows; ++r)
+    for (int k = 0; k < kAround; ++k) {
+      const int a = r * kAround + k, b = r * kAround + (k + 1) % kAround;
+      mesh.triangles.push_back({a, a + kAround, b});
+      mesh.triangles.push_back({b, a + kAround, b + kAround});
+    }
+  return mesh;
+}
+
+TEST(RegistrationJudge, ATubeOneRingFartherAlongIsADoubt) {
+  const SurfaceRegistration alike =
+      RegisterSurface(RingedTube(-20, 20, 0), RingedTube(-60, 60, 0), Sim3(), {}, 2);
+  EXPECT_GT(alike.neighbour, 0);
+  EXPECT_LT(alike.neighbour, 1.15);
+  EXPECT_FALSE(alike.confident);
+  const SurfaceRegistration told =
+      RegisterSurface(RingedTube(-20, 20, 3), RingedTube(-60, 60, 3), Sim3(), {}, 2);
+  EXPECT_TRUE(told.neighbour == 0 || told.neighbour > 1.15) << told.neighbour;
+  EXPECT_TRUE(told.confident) << (told.doubts.empty() ? "" : told.doubts.front());
+}
+
 TEST(Constraint, MotionsHaveWords) {
   Constraint constraint{Vector3d(0, 0, 0.9), Vector3d(0.1, 0, 0), 0.2};
   EXPECT_EQ(constraint.Words(), "sliding along (0.00, 0.00, 1.00)");
