@@ -255,7 +255,7 @@ TEST(Navigator, WithoutACtFramesAreToldInTheMap) {
 
 TEST(Navigator, ACtThatCannotBeReadIsAStateAndTheRunGoesOn) {
   const TemporaryFolder folder;
-  WriteFile(folder.Path() / "ct.nii", "no volume");
+  WriteFileAtomically(folder.Path() / "ct.nii", "no volume");
   LiveRegistrationOptions options = Plain();
   options.ct.path = folder.Path() / "ct.nii";
   Told told;
