@@ -22,21 +22,12 @@ namespace {
 
 constexpr int kConnectMs = 5000;
 constexpr int kAcceptPauseMs = 200;  // where no descriptors are left, asking again at once would not make any
-constexpr double kFirstClockTime = 1e9, kLastClockTime = 4294967296.0;  // seconds are sent in four bytes
 
 std::shared_ptr<const std::string> Keep(std::string bytes) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
 }  // namespace
-
-double LinkNow() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-double LinkTime(double frame_time) {
-  return frame_time >= kFirstClockTime && frame_time < kLastClockTime ? frame_time : LinkNow();
-}
 
 std::vector<std::string> LinkMessageTypes() {
   return {"TRANSFORM", "TDATA", "STATUS", "STRING", "IMAGE", "POLYDATA", "CAPABILITY"};
