@@ -192,7 +192,7 @@ void NavigationLink::Impl::Offer(std::shared_ptr<const TriangleMesh> mesh) {
   offered_.notify_all();
 }
 
-// A large surface takes a tenth of a second to be packed, which is nobody's business but this thread's.
+// A large surface takes tenths of a second to be packed, which is nobody's business but this thread's.
 void NavigationLink::Impl::PackSurfaces() {
   StepBack();
   std::unique_lock lock(mutex_);
