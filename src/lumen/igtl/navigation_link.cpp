@@ -83,6 +83,7 @@ NavigationLink::Impl::Impl(const LinkOptions& options_in) : options_(options_in)
   else
     listening_ = ListenAt(options_.host, options_.port);
   port_ = options_.connects ? options_.port : PortOf(listening_);
+  if (!options_.connects) board.SetBell(&wake_);
   packer_ = std::thread([this] { PackSurfaces(); });
   thread_ = std::thread([this] { options_.connects ? CallOut() : Serve(); });
 }
@@ -111,7 +112,10 @@ void NavigationLink::Impl::Serve() {
     std::array<pollfd, 2> waiting = {pollfd{listening_.Descriptor(), POLLIN, 0},
                                      pollfd{wake_.Descriptor(), POLLIN, 0}};
     ::poll(waiting.data(), waiting.size(), -1);
-    if (waiting[1].revents != 0) wake_.Hear();
+    if (waiting[1].revents != 0) {
+      wake_.Hear();
+      board.Ring();
+    }
     LetGo(false);
     if (waiting[0].revents == 0) continue;
     Accepted accepted = AcceptFrom(listening_);
