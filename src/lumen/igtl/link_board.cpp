@@ -38,7 +38,10 @@ void LinkBoard::Put(std::initializer_list<std::pair<LinkItem, Note>> notes) {
       place.version = version;
     }
   }
-  Ring();
+  if (bell_ != nullptr)
+    bell_->Ring();
+  else
+    Ring();
 }
 
 LinkBoard::Note LinkBoard::Get(LinkItem item) const {

@@ -49,6 +49,9 @@ class LinkBoard {
   Note Get(LinkItem item) const;
   std::array<uint64_t, kLinkItems> Versions() const;
 
+  // Who rings for those who put something up, so that it costs them the same however many are woken; null:
+  // they ring themselves. Before anything is put up.
+  void SetBell(WakeUp* bell) { bell_ = bell; }
   // Who is woken by what is put up, and by Ring.
   void Add(WakeUp* reader);
   void Remove(WakeUp* reader);
@@ -60,6 +63,7 @@ class LinkBoard {
   mutable std::mutex
       readers_mutex_;  // of its own: who is woken looks at the notes while others are still rung
   std::vector<WakeUp*> readers_;
+  WakeUp* bell_ = nullptr;
 };
 
 }  // namespace lumen

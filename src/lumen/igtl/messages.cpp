@@ -57,17 +57,6 @@ void AddTriangles(const TriangleMesh& mesh, igtl::PolyDataMessage& message) {
 
 }  // namespace
 
-Rigid3 RasFromLps(const Rigid3& lps_from_camera) {
-  static const Rigid3 ras_from_lps(Eigen::Quaterniond(0, 0, 0, 1), Eigen::Vector3d::Zero());
-  return ras_from_lps * lps_from_camera;
-}
-
-TriangleMesh RasFromLps(TriangleMesh mesh) {
-  for (auto* each : {&mesh.vertices, &mesh.normals})
-    for (Eigen::Vector3f& v : *each) v = {-v.x(), -v.y(), v.z()};
-  return mesh;
-}
-
 std::string PackTransform(const std::string& device, const Rigid3& pose, double time) {
   const auto message = igtl::TransformMessage::New();
   igtl::Matrix4x4 matrix;

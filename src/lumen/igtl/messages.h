@@ -2,22 +2,16 @@
 // them: x to the patient's right, y to the front, z to the head. Times are seconds since 1970.
 #pragma once
 
-#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "lumen/geometry/rigid3.h"
+#include "lumen/igtl/conventions.h"
 #include "lumen/image/image.h"
-#include "lumen/scene/mesh.h"
 
 namespace lumen {
 
 inline constexpr size_t kMostNameBytes = 20;  // of a device's name; what is longer is cut
-
-// LPS (x left, y back, z up) and RAS differ by half a turn about z. It turns the space alone: the camera's
-// own axes stay x right, y down, z forward.
-Rigid3 RasFromLps(const Rigid3& lps_from_camera);
-TriangleMesh RasFromLps(TriangleMesh mesh);
 
 struct LinkState {
   bool good = false;    // poses in the patient are being sent

@@ -22,21 +22,12 @@ namespace {
 
 constexpr int kConnectMs = 5000;
 constexpr int kAcceptPauseMs = 200;  // where no descriptors are left, asking again at once would not make any
-constexpr double kFirstClockTime = 1e9, kLastClockTime = 4294967296.0;  // seconds are sent in four bytes
 
 std::shared_ptr<const std::string> Keep(std::string bytes) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
 }  // namespace
-
-double LinkNow() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-double LinkTime(double frame_time) {
-  return frame_time >= kFirstClockTime && frame_time < kLastClockTime ? frame_time : LinkNow();
-}
 
 std::vector<std::string> LinkMessageTypes() {
   return {"TRANSFORM", "TDATA", "STATUS", "STRING", "IMAGE", "POLYDATA", "CAPABILITY"};
@@ -92,6 +83,7 @@ NavigationLink::Impl::Impl(const LinkOptions& options_in) : options_(options_in)
   else
     listening_ = ListenAt(options_.host, options_.port);
   port_ = options_.connects ? options_.port : PortOf(listening_);
+  if (!options_.connects) board.SetBell(&wake_);
   packer_ = std::thread([this] { PackSurfaces(); });
   thread_ = std::thread([this] { options_.connects ? CallOut() : Serve(); });
 }
@@ -120,7 +112,10 @@ void NavigationLink::Impl::Serve() {
     std::array<pollfd, 2> waiting = {pollfd{listening_.Descriptor(), POLLIN, 0},
                                      pollfd{wake_.Descriptor(), POLLIN, 0}};
     ::poll(waiting.data(), waiting.size(), -1);
-    if (waiting[1].revents != 0) wake_.Hear();
+    if (waiting[1].revents != 0) {
+      wake_.Hear();
+      board.Ring();
+    }
     LetGo(false);
     if (waiting[0].revents == 0) continue;
     Accepted accepted = AcceptFrom(listening_);
@@ -201,7 +196,7 @@ void NavigationLink::Impl::Offer(std::shared_ptr<const TriangleMesh> mesh) {
   offered_.notify_all();
 }
 
-// A large surface takes a tenth of a second to be packed, which is nobody's business but this thread's.
+// A large surface takes tenths of a second to be packed, which is nobody's business but this thread's.
 void NavigationLink::Impl::PackSurfaces() {
   StepBack();
   std::unique_lock lock(mutex_);

@@ -31,10 +31,6 @@ inline constexpr const char* kPicture = "LumenFrame";
 inline constexpr const char* kSurface = "SurfaceInCT";
 }  // namespace link_name
 
-// A frame's own time where that is one of a clock (after 2001), else now: the time of a recording starts
-// anywhere, and would be taken for 1970.
-double LinkTime(double frame_time);
-double LinkNow();
 std::vector<std::string> LinkMessageTypes();
 
 class NavigationLink {
