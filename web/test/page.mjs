@@ -2,7 +2,7 @@
 // Looks at the canvas's pixels, not only at the document. Exits with 77 where there is nothing to test with.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -276,6 +276,53 @@ async function finishedRun(browser, url) {
   await page.close();
 }
 
+// The same run laid into a "CT": its own surface as the wall, in the map's own frame, and a volume around it.
+function layIntoCt(name, confident) {
+  const run = join(folder, name), registration = join(run, 'registration');
+  cpSync(join(folder, 'run'), run, { recursive: true });
+  mkdirSync(registration);
+  for (const mesh of ['wall.ply', 'residual.ply']) cpSync(join(run, 'surface.ply'), join(registration, mesh));
+  const size = 24, voxels = Buffer.alloc(2 * size ** 3);
+  for (let i = 0; i < size ** 3; ++i) voxels.writeInt16LE(i % 3 ? -1000 : 300, 2 * i);
+  const head = ['ObjectType = Image', 'NDims = 3', 'BinaryData = True', 'BinaryDataByteOrderMSB = False', 'Offset = -12 -12 -12', 'ElementSpacing = 1 1 1', `DimSize = ${size} ${size} ${size}`, 'ElementType = MET_SHORT', 'ElementDataFile = LOCAL', ''];
+  writeFileSync(join(folder, 'ct.mha'), Buffer.concat([Buffer.from(head.join('\n')), voxels]));
+  const transform = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]];
+  writeFileSync(join(registration, 'registration.json'), JSON.stringify({ status: 'registered', confident, words: 'in cavity 1', doubts: [], transform, model: join(folder, 'ct.mha') }));
+  writeFileSync(join(folder, 'points.csv'), 'name,x,y,z\nfar,500,0,0\nnear,1,2,3\n');
+  return serve(join(bin, 'lumen'), ['view', run, '--targets', join(folder, 'points.csv'), '--port', '0']).url;
+}
+
+async function runInACt(browser) {
+  const page = await openPage(browser, await layIntoCt('in-ct', true));
+  await waitFor(page, () => document.body.dataset.ct === 'registered' && document.body.dataset.ctwall && document.body.dataset.ctsurface && document.body.dataset.axial);
+  assert(await page.locator('#ct').isVisible(), 'a CT is shown before the map');
+  await page.keyboard.press('Home');
+  await waitForFrame(page, 0);
+  await waitFor(page, () => document.body.dataset.tip !== '' && document.body.dataset.virtual === 'true');
+  assert((await colorsOf(page, 'ct-virtual')) > 50, 'the CT is seen from where the scope is');
+  assert((await colorsOf(page, 'ct-real')) > 50);
+  for (const axis of ['axial', 'coronal', 'sagittal']) assert((await colorsOf(page, `ct-${axis}`)) > 3, `${axis} shows something`);
+  assert.deepEqual(await page.locator('#ct-target-list span').allTextContents(), ['near', 'far'], 'the nearest first');
+  const [tip, told] = await page.evaluate(() => [document.body.dataset.tip.split(' ').map(Number), document.querySelector('#ct-target-list b').textContent]);
+  assert(Math.abs(parseFloat(told) - Math.hypot(tip[0] - 1, tip[1] - 2, tip[2] - 3)) < 0.2, `${told} from ${tip}`);
+  await shoot(page, 'view-ct.png');
+  const first = await pixelsOf(page, 'ct-virtual');
+  await page.keyboard.press('End');
+  await waitFor(page, (before) => document.getElementById('ct-virtual').toDataURL() !== before, first);
+  await page.mouse.click(...(await page.locator('#ct-axial').boundingBox().then((box) => [box.x + box.width / 3, box.y + box.height / 3])));
+  assert(await page.locator('#ct-follow').isVisible(), 'a click on a slice looks elsewhere');
+  assert(await page.locator('#ct-point').isHidden(), 'a run that is over has no use for a hint');
+  await page.keyboard.press('t');
+  assert(await page.locator('#scene').isVisible());
+  await page.close();
+  const doubtful = await openPage(browser, await layIntoCt('perhaps-in-ct', false));
+  await waitFor(doubtful, () => document.body.dataset.ct === 'doubtful' && document.body.dataset.ctwall);
+  assert.equal(await doubtful.evaluate(() => document.body.dataset.tip), '', 'a doubtful place is none');
+  assert.equal(await doubtful.evaluate(() => document.body.dataset.ctsurface), undefined);
+  assert.deepEqual(await doubtful.locator('#ct-target-list b').allTextContents(), ['–', '–']);
+  await doubtful.close();
+}
+
 async function liveRun(browser) {
   const { child, url } = serve(join(bin, 'lumen_live_stage'), []);
   const page = await openPage(browser, await url);
@@ -331,6 +378,7 @@ try {
   if (!(await (await fetch(await url)).text()).includes('assets/page.js')) skip('this build has no page inside');
   browser = await launch(playwright.chromium, await url);
   await finishedRun(browser, await url);
+  await runInACt(browser);
   await liveRun(browser);
   await watchedRun(browser);
   assert.deepEqual(errors, [], 'no errors on the console');

@@ -7,12 +7,12 @@
 namespace lumen {
 namespace {
 
-// 5 × 4 × 3 voxels of 2 mm whose axes run right, back and up; dense tissue (1000) in voxel (1, 2, 1) alone.
+// 5 × 4 × 3 voxels of 2 mm whose axes run right, back and up; dense tissue (1000) in voxel (1, 2, 2) alone.
 std::shared_ptr<const Volume> SmallVolume() {
   auto volume = std::make_shared<Volume>();
   volume->size = {5, 4, 3};
   volume->values.assign(60, -1000);
-  volume->values[(1 * 4 + 2) * 5 + 1] = 1000;
+  volume->values[(2 * 4 + 2) * 5 + 1] = 1000;
   volume->lps_from_index.diagonal() << -2, 2, 2, 1;  // x runs to the right
   volume->lps_from_index.topRightCorner<3, 1>() << 100, -10, 7;
   return volume;
@@ -45,20 +45,20 @@ TEST_F(CtLayers, SlicesLieInThePatientsAxes) {
   EXPECT_EQ(slices.At("low").AsArray()[0].AsDouble(), 92)
       << "the volume's last column is the patient's right";
   EXPECT_EQ(slices.At("size"), Json(Json::Array{5, 4, 3}));
-  // The bright voxel: L 98 → the fourth of five, P -6 → the third of four, S 9 → the second of three.
+  // The bright voxel: L 98 → the fourth of five, P -6 → the third of four, S 11 → the last of three.
   const auto picture = [&](const char* path) {
     const auto file = layer.Find(path);
     return file ? DecodePng8(file->bytes, path) : Image<uint8_t>();
   };
-  const Image<uint8_t> axial = picture("/ct/slice/axial/1.png");
+  const Image<uint8_t> axial = picture("/ct/slice/axial/2.png");
   ASSERT_EQ(axial.Width(), 5);
   ASSERT_EQ(axial.Height(), 4);
   EXPECT_EQ(axial(3, 2), 255);
   EXPECT_EQ(axial(1, 2), 0);
   const Image<uint8_t> coronal = picture("/ct/slice/coronal/2.png");
   ASSERT_EQ(coronal.Height(), 3);
-  EXPECT_EQ(coronal(3, 1), 255) << "up is up: the second of three from above as well";
-  EXPECT_EQ(picture("/ct/slice/sagittal/3.png")(2, 1), 255);
+  EXPECT_EQ(coronal(3, 0), 255) << "up is up";
+  EXPECT_EQ(picture("/ct/slice/sagittal/3.png")(2, 0), 255);
   EXPECT_EQ(picture("/ct/slice/axial/0.png")(3, 2), 0);
 }
 

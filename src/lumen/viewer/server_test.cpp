@@ -189,9 +189,13 @@ TEST_F(Serving, AMessageTooLargeEndsTheClient) {
 // A masked frame, as clients must send them; the mask is all zeros.
 std::string MaskedText(const std::string& text, char kind = '\x81') {
   std::string frame(1, kind);
-  frame += static_cast<char>(0x80 | 126);
-  frame += static_cast<char>(text.size() >> 8);
-  frame += static_cast<char>(text.size() & 0xff);
+  if (text.size() < 126) {
+    frame += static_cast<char>(0x80 | text.size());
+  } else {
+    frame += static_cast<char>(0x80 | 126);
+    frame += static_cast<char>(text.size() >> 8);
+    frame += static_cast<char>(text.size() & 0xff);
+  }
   return frame + std::string(4, '\0') + text;
 }
 
