@@ -33,7 +33,7 @@ CtRecord::~CtRecord() {
 }
 
 void CtRecord::OnFrame(const NavigatedFrame& frame) {
-  if (!frame.ct_from_camera) return;
+  if (!frame.ct_from_camera || frame.registration->last) return;
   char line[128];
   std::snprintf(line, sizeof(line), "%lld,%.6f,%d,%d,%.3f\n", static_cast<long long>(frame.frame), frame.time,
                 frame.registration->number, frame.registration->confident ? 1 : 0, frame.sigma_mm);

@@ -85,6 +85,7 @@ class NavigationListener {
   virtual void OnRegistration(const std::shared_ptr<const CtRegistration>& /*registration*/) {}
   virtual void OnState(const NavigationState& /*state*/) {}
   virtual void OnPicture(const InputFrame& /*frame*/) {}  // on its way in
+  // The last one comes twice if the finished run's registration (`last`) is to be believed.
   virtual void OnFrame(const NavigatedFrame& /*frame*/) {}
 };
 

@@ -104,6 +104,8 @@ void Navigator::OnFrame(const FrameResult& result, const PlacedFrame& placed,
     const std::lock_guard lock(mutex_);
     if (told_++ == 0) first_frame_ = result.index;
   }
+  last_frame_ = frame;
+  last_placed_ = placed;
   for (NavigationListener* listener : listeners_) listener->OnFrame(frame);
 }
 
@@ -140,9 +142,18 @@ std::optional<Sim3> Navigator::LastWord(const MapSnapshot& map) const {
 }
 
 void Navigator::TellLast(const std::shared_ptr<const CtRegistration>& registration,
-                         const NavigationState& state) {
-  if (registration != nullptr) TakeRegistration(registration);
+                         const NavigationState& state, const MapSnapshot& map) {
+  TakeRegistration(registration);
   TakeState(state);
+  const auto pose = LocateFrame(last_placed_, map);
+  if (!registration->confident || !last_frame_.placed || !pose) return;
+  NavigatedFrame frame = last_frame_;
+  frame.map_from_camera = *pose;
+  frame.ct_from_map = registration->result.model_from_surface;
+  frame.ct_from_camera = frame.ct_from_map->TransformPose(*pose);
+  frame.sigma_mm = CameraSigma(*registration, frame.ct_from_camera->Translation());
+  frame.registration = registration;
+  for (NavigationListener* listener : listeners_) listener->OnFrame(frame);
 }
 
 }  // namespace lumen

@@ -23,8 +23,9 @@ class Navigator : public RunObserver {
   void SetStart(const Eigen::AlignedBox3d& region);  // on any thread
   // The last answer by the finished map; none: there is none to be believed.
   std::optional<Sim3> LastWord(const MapSnapshot& map) const;
-  // Once the run is over: what is known in the end; null: nothing was found.
-  void TellLast(const std::shared_ptr<const CtRegistration>& registration, const NavigationState& state);
+  // Once the run is over: what is known in the end, and by it the last frame once more.
+  void TellLast(const std::shared_ptr<const CtRegistration>& registration, const NavigationState& state,
+                const MapSnapshot& map);
 
  private:
   struct Follow {  // the newest registration by the newest map
@@ -52,7 +53,9 @@ class Navigator : public RunObserver {
   void UpdateFollow(const MapSnapshot& map, int submap);
 
   std::vector<NavigationListener*> listeners_;
-  Follow follow_;  // the run's thread alone
+  Follow follow_;  // the run's thread alone, as what follows
+  NavigatedFrame last_frame_;
+  PlacedFrame last_placed_;
   mutable std::mutex mutex_;
   std::vector<Json> events_;
   std::shared_ptr<const CtRegistration> newest_;

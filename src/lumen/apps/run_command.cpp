@@ -42,7 +42,7 @@ void AddRegistration(const RunOptions& options, const LiveRegistrationOptions& l
       return;
     }
     const NavigationState state = DescribeRegistration(answer.get(), {});
-    navigator.TellLast(answer, state);
+    navigator.TellLast(answer, state, *outcome.map);
     LogInfo("CT: ", CtStatusName(state.status), ", ", state.words, ": ",
             (options.output / run_file::kRegistration).string());
   } catch (const InputError& error) {
