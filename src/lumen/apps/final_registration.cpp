@@ -8,12 +8,12 @@
 namespace lumen {
 
 std::shared_ptr<const CtRegistration> RegisterFinished(const std::filesystem::path& run,
+                                                       const NavigationCt& ct,
                                                        const LiveRegistrationOptions& options,
                                                        const std::optional<Sim3>& guess, bool hurry) {
   if (!guess && hurry) return nullptr;
   const Stopwatch clock;
   const RegistrationInput input = LoadRegistrationInput(run, options.fusion);
-  const NavigationCt ct = ReadNavigationCt(options.ct);
   RegistrationHints hints{PathOf(input.frames), !ct.model.cavities.empty(), input.measured};
   if (!guess) hints.start = options.start;
   const int threads = AvailableCores();

@@ -139,7 +139,7 @@ RegistrationSeries::RegistrationSeries(LiveRegistrationOptions options,
 
 void RegistrationSeries::SetStart(const Eigen::AlignedBox3d& region) {
   options_.start = region;
-  if (newest_ == nullptr || !newest_->result.confident) due_ = kFirstKeyframes;
+  due_ = kFirstKeyframes;
 }
 
 // With the answer before, by the map as it is now.
@@ -175,6 +175,11 @@ std::shared_ptr<const CtRegistration> RegistrationSeries::Try(const std::vector<
   hints.stop = stop;
   std::optional<Sim3> guess;
   if (newest_ != nullptr && newest_->result.confident) guess = FollowMap(*newest_, *map, submap);
+  // Who says where it began has the say over an answer that has it elsewhere.
+  constexpr double kLenient = 5;  // mm
+  if (guess && options_.start && !hints.path.empty() &&
+      options_.start->exteriorDistance(*guess * hints.path.front()) > kLenient)
+    guess.reset();
   if (!guess) hints.start = options_.start;
   const auto search = [&] {
     return RegisterSurface(fused.mesh, guess ? near_wall_ : ct_->model.wall, guess,
@@ -273,8 +278,11 @@ void LiveRegistration::Add(const PlacedFrame& frame, const std::shared_ptr<const
 }
 
 void LiveRegistration::SetStart(const Eigen::AlignedBox3d& region) {
-  const std::lock_guard lock(mutex_);
-  told_start_ = region;
+  {
+    const std::lock_guard lock(mutex_);
+    told_start_ = region;
+  }
+  changed_.notify_all();
 }
 
 std::shared_ptr<const CtRegistration> LiveRegistration::Newest() const {

@@ -34,12 +34,17 @@ Json RegistrationEvent(const CtRegistration& registration) {
 Navigator::Navigator(const std::optional<LiveRegistrationOptions>& registration,
                      std::vector<NavigationListener*> listeners)
     : listeners_(std::move(listeners)) {
+  if (registration) start_ = registration->start;
   if (registration) live_ = std::make_unique<LiveRegistration>(*registration, inbox_);
 }
 
 Navigator::~Navigator() = default;
 
 void Navigator::TakeCt(const std::shared_ptr<const NavigationCt>& ct) {
+  {
+    const std::lock_guard lock(mutex_);
+    ct_ = ct;
+  }
   for (NavigationListener* listener : listeners_) listener->OnCt(ct);
 }
 
@@ -132,7 +137,21 @@ void Navigator::AddToSummary(Json& summary) const {
 }
 
 void Navigator::SetStart(const Eigen::AlignedBox3d& region) {
+  {
+    const std::lock_guard lock(mutex_);
+    start_ = region;
+  }
   if (live_ != nullptr) live_->SetStart(region);
+}
+
+std::optional<Eigen::AlignedBox3d> Navigator::Start() const {
+  const std::lock_guard lock(mutex_);
+  return start_;
+}
+
+std::shared_ptr<const NavigationCt> Navigator::Ct() const {
+  const std::lock_guard lock(mutex_);
+  return ct_;
 }
 
 std::optional<Sim3> Navigator::LastWord(const MapSnapshot& map) const {

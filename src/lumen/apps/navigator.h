@@ -21,6 +21,8 @@ class Navigator : public RunObserver {
   void AddToSummary(Json& summary) const override;
 
   void SetStart(const Eigen::AlignedBox3d& region);  // on any thread
+  std::optional<Eigen::AlignedBox3d> Start() const;  // where it was said to begin
+  std::shared_ptr<const NavigationCt> Ct() const;    // null: not read yet, or of no use
   // The last answer by the finished map; none: there is none to be believed.
   std::optional<Sim3> LastWord(const MapSnapshot& map) const;
   // Once the run is over: what is known in the end, and by it the last frame once more.
@@ -60,6 +62,8 @@ class Navigator : public RunObserver {
   std::vector<Json> events_;
   std::shared_ptr<const CtRegistration> newest_;
   NavigationState state_;
+  std::shared_ptr<const NavigationCt> ct_;
+  std::optional<Eigen::AlignedBox3d> start_;
   int64_t first_frame_ = -1, told_ = 0;  // frames that were told in the CT
   int jumps_ = 0;
   Inbox inbox_{*this};

@@ -32,11 +32,14 @@ void AddFineDepth(const RunOptions& options) {
 }
 
 // Where in the CT the run was, by all that is known in the end.
-void AddRegistration(const RunOptions& options, const LiveRegistrationOptions& live,
-                     const RunOutcome& outcome, Navigator& navigator) {
+void AddRegistration(const RunOptions& options, LiveRegistrationOptions live, const RunOutcome& outcome,
+                     Navigator& navigator) {
+  const auto ct = navigator.Ct();
+  if (ct == nullptr) return;  // which has been said
+  live.start = navigator.Start();
   try {
     const auto answer =
-        RegisterFinished(options.output, live, navigator.LastWord(*outcome.map), outcome.interrupted);
+        RegisterFinished(options.output, *ct, live, navigator.LastWord(*outcome.map), outcome.interrupted);
     if (answer == nullptr) {
       LogWarning("not registered to ", live.ct.path.string());
       return;
