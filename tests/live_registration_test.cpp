@@ -54,8 +54,11 @@ struct TrueRun {
         auto next = std::make_shared<MapSnapshot>(*map);
         reference = static_cast<KeyframeId>(next->keyframes.size());
         ++next->version;
+        // Without anything to match: points would know less than such surfaces.
+        SimulatedFrame shown = sequence.Render(i);
+        std::fill_n(shown.image.Data(), shown.image.Size(), uint8_t{128});
         next->keyframes[reference] = {
-            MakeSmallKeyframe(sequence.Render(i), i, view), {pose, 0, Eigen::VectorXd::Zero(1)}, 0};
+            MakeSmallKeyframe(shown, i, view), {pose, 0, Eigen::VectorXd::Zero(1)}, 0};
         map = next;
       }
       const Rigid3 in_reference = map->keyframes.at(reference).state.world_from_camera.Inverse() * pose;
@@ -184,7 +187,7 @@ TEST(CameraSigma, IsNeverBelowWhatTheCtKnows) {
   EXPECT_NEAR(CameraSigma(answer, Vector3d(5, 5, 5)), 0.5, 1e-12);
 }
 
-class Told : public NavigationListener {
+class Listener : public NavigationListener {
  public:
   void OnRegistration(const std::shared_ptr<const CtRegistration>& registration) override {
     registrations.push_back(registration);
@@ -211,7 +214,7 @@ TEST(Navigator, TellsEveryFrameInTheCtOnceItIsFound) {
   SaveMesh(folder.Path() / "ct.ply", Nose().anatomy);
   LiveRegistrationOptions options = Plain();
   options.ct.path = folder.Path() / "ct.ply";
-  Told told;
+  Listener told;
   Json summary = Json::MakeObject();
   size_t events = 0;
   {
@@ -242,7 +245,7 @@ TEST(Navigator, TellsEveryFrameInTheCtOnceItIsFound) {
 }
 
 TEST(Navigator, WithoutACtFramesAreToldInTheMap) {
-  Told told;
+  Listener told;
   Navigator navigator(std::nullopt, {&told});
   Play(navigator);
   ASSERT_EQ(told.frames.size(), 120U);
@@ -258,7 +261,7 @@ TEST(Navigator, ACtThatCannotBeReadIsAStateAndTheRunGoesOn) {
   WriteFileAtomically(folder.Path() / "ct.nii", "no volume");
   LiveRegistrationOptions options = Plain();
   options.ct.path = folder.Path() / "ct.nii";
-  Told told;
+  Listener told;
   Navigator navigator(options, {&told});
   Play(navigator);
   EXPECT_EQ(told.states.back().status, CtStatus::kUnusable);
@@ -272,7 +275,7 @@ TEST(LiveRegistration, EndsWhileItSearches) {
   LiveRegistrationOptions options = Plain();
   options.ct.path = folder.Path() / "ct.ply";
   options.in_step = false;
-  Told told;
+  Listener told;
   LiveRegistration live(options, told);
   for (size_t i = 0; i < Nose().maps.size(); ++i) live.Add(Nose().frames_[i], Nose().maps[i]);
   live.SetStart(StartAround(Nose().truth[0].Translation()));

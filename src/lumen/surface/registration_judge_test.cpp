@@ -194,7 +194,7 @@ TriangleMesh RingedTube(float from, float to, float bulge) {
       const float angle = 2 * static_cast<float>(M_PI) * static_cast<float>(k) / kAround;
       const float z = from + kStep * static_cast<float>(r);
       const float far = (z * z + 30 * angle * (2 * static_cast<float>(M_PI) - angle)) / 60;
-      const float radius = 7 + 0.7F * std::cos(2 * static_cast<float>(M_PI) * z / kRing) +
+      const float radius = 7 + 0.15F * std::cos(2 * static_cast<float>(M_PI) * z / kRing) +
                            0.8F * std::cos(angle) + bulge * std::exp(-far);
       mesh.vertices.emplace_back(radius * std::cos(angle), radius * std::sin(angle), z);
     }

@@ -177,7 +177,8 @@ class Registrar {
   }
 
   // Rings of a tube look alike, so that an answer may lie one of them too far: what the first one comes to
-  // from some way along each motion that shows little is an answer too. Best first.
+  // from some way along each motion that shows little is an answer too. Best first where points were
+  // measured; else such a neighbour is a doubt and no more.
   std::vector<Answer> AddNeighbours(std::vector<Answer> answers) const {
     constexpr size_t kMost = 2;
     const double least = LeastApart(answers.front());
@@ -193,7 +194,9 @@ class Registrar {
       const double reach = kScoreReach * radius_ * settled.model_from_surface.AtCentre().Scale();
       settled = ScoreSimilarity(points, tree_, FitLast(points, settled.model_from_surface), reach);
     });
-    std::stable_sort(answers.begin(), answers.end(),
+    const Answer first = answers.front();
+    std::erase_if(answers, [&](const Answer& answer) { return answer.slid && !IsNeighbour(answer, first); });
+    std::stable_sort(answers.begin() + (Measured() ? 0 : 1), answers.end(),
                      [](const Answer& a, const Answer& b) { return a.settled.cost < b.settled.cost; });
     return answers;
   }
@@ -282,37 +285,58 @@ class Registrar {
     return answers;
   }
 
-  // Where an answer rests from along such motions, roughly; best first.
+  // Where an answer rests from along such motions, roughly, as far as that is nearly as good; best first.
   std::vector<Answer> FindNeighbours(const Answer& answer) const {
+    constexpr size_t kFew = 250;
+    constexpr double kNearlyAsGood = 1.6, kSlightly = 0.01;
     const DriftingSimilarity& from = answer.settled.model_from_surface;
-    const double radius = radius_ * from.AtCentre().Scale();
-    std::vector<DriftingSimilarity> starts;
-    for (const Constraint& motion : ComputeConstraints(middle_, tree_, from, kScoreReach * radius)) {
-      constexpr double kShowsLittle = 0.25;
-      constexpr int kSteps = 9;  // half of the radius
-      for (int step = -kSteps; step <= kSteps && motion.visibility < kShowsLittle; ++step) {
-        if (step == 0) continue;
-        const Sim3 away = motion.Move(step * LeastApart(answer), from * ComputeCentre(coarse_), radius);
-        starts.emplace_back(away * from.AtCentre(), from.Centre(), from.Drift());
-      }
-    }
-    constexpr size_t kFew = 500;
+    const double reach = kScoreReach * radius_ * from.AtCentre().Scale();
+    const std::vector<DriftingSimilarity> starts = SlideAway(answer);
     const SurfacePoints& points = Measured() ? measured_ : middle_;
     const SurfacePoints few = EveryNth(points, points.Size() / kFew);
     std::vector<Answer> neighbours(starts.size(), {answer.fit, {}, true});
     ParallelFor(static_cast<int64_t>(starts.size()), threads_, [&](int64_t i) {
       if (Stopped()) return;
       IcpOptions icp = Reaches(from.AtCentre(), kMeasuredReach, kMeasuredReach);
-      icp.iterations = 12;
+      icp.iterations = 8;
+      icp.last_iterations = 4;
       icp.drift = options_.drift;
       if (Measured()) icp.along_wall = kMeasuredAlong;
       const auto rest = RefineSimilarity(few, tree_, starts[static_cast<size_t>(i)], icp).model_from_surface;
-      neighbours[static_cast<size_t>(i)].settled = ScoreSimilarity(few, tree_, rest, kScoreReach * radius);
+      neighbours[static_cast<size_t>(i)].settled = ScoreSimilarity(few, tree_, rest, reach);
     });
     if (Stopped()) return {};
+    const double most = kSlightly + kNearlyAsGood * ScoreSimilarity(few, tree_, from, reach).cost;
+    std::erase_if(neighbours, [&](const Answer& neighbour) {
+      return neighbour.settled.cost > most || !IsNeighbour(neighbour, answer);
+    });
     std::stable_sort(neighbours.begin(), neighbours.end(),
                      [](const Answer& a, const Answer& b) { return a.settled.cost < b.settled.cost; });
     return neighbours;
+  }
+
+  // A ring farther along the same surface is as large.
+  bool IsNeighbour(const Answer& one, const Answer& other) const {
+    constexpr double kSameScale = 0.05;
+    const Sim3 there = one.settled.model_from_surface.AtCentre();
+    const double growth = there.Scale() / other.settled.model_from_surface.AtCentre().Scale();
+    return std::abs(std::log(growth)) < kSameScale && prior_.Weigh(there) > 0;
+  }
+
+  std::vector<DriftingSimilarity> SlideAway(const Answer& answer) const {
+    constexpr double kShowsLittle = 0.25, kStep = 0.09, kFarthest = 0.55;  // of the radius
+    const DriftingSimilarity& from = answer.settled.model_from_surface;
+    const double radius = radius_ * from.AtCentre().Scale();
+    std::vector<DriftingSimilarity> starts;
+    for (const Constraint& motion : ComputeConstraints(middle_, tree_, from, kScoreReach * radius)) {
+      if (motion.visibility > kShowsLittle) continue;
+      for (double way = kStep; way < kFarthest; way += kStep)
+        for (const double sign : {-1.0, 1.0}) {
+          const Sim3 away = motion.Move(sign * way * radius, from * ComputeCentre(coarse_), radius);
+          starts.emplace_back(away * from.AtCentre(), from.Centre(), from.Drift());
+        }
+    }
+    return starts;
   }
 
   // Closer than this, in the model's unit, two are one.
