@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "lumen/apps/coverage_words.h"
+#include "lumen/base/step_back.h"
 #include "lumen/base/timer.h"
 #include "lumen/surface/map_surface.h"
-#include "lumen/viewer/background.h"
 
 namespace lumen {
 

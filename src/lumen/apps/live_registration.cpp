@@ -10,12 +10,12 @@
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
+#include "lumen/base/step_back.h"
 #include "lumen/base/text.h"
 #include "lumen/base/timer.h"
 #include "lumen/geometry/alignment.h"
 #include "lumen/surface/map_surface.h"
 #include "lumen/surface/registration_judge.h"
-#include "lumen/viewer/background.h"
 
 namespace lumen {
 
@@ -316,7 +316,8 @@ double LiveRegistration::TryOnce() {
 }
 
 void LiveRegistration::Work() {
-  StepBack();
+  // Less than who only watches: on two cores that SLAM keeps busy a search would last minutes.
+  StepBack(5);
   ReadCt();
   if (series_ == nullptr) return;
   double rest = 0;

@@ -11,11 +11,10 @@ thread_local bool has_stepped_back = false;
 
 bool HasSteppedBack() { return has_stepped_back; }
 
-void StepBack() {
+void StepBack(int steps) {
   has_stepped_back = true;
-  constexpr int kSteps = 10;  // a tenth of the time where another thread wants it too
   const auto thread = static_cast<id_t>(::gettid());
-  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + kSteps);
+  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + steps);
 }
 
 }  // namespace lumen

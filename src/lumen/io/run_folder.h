@@ -45,7 +45,7 @@ inline constexpr const char* kStepsUncertainty = "steps_uncertainty.csv";
 inline constexpr const char* kFramesCt = "frames_ct.tum";
 inline constexpr const char* kFramesCtUncertainty = "frames_ct_uncertainty.csv";
 inline constexpr const char* kRegistration = "registration";  // a folder, as `lumen register` writes it
-inline constexpr const char* kSurface = "surface.ply";  // the keyframes' depth fused
+inline constexpr const char* kSurface = "surface.ply";        // the keyframes' depth fused
 }  // namespace run_file
 
 // Keys of summary.json that the reader knows; writers may add any others.

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <utility>
 
+#include "lumen/base/step_back.h"
 #include "lumen/base/text.h"
 #include "lumen/image/resize.h"
 #include "lumen/io/png.h"
 #include "lumen/io/run_folder.h"
-#include "lumen/viewer/background.h"
 
 namespace lumen {
 

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "lumen/base/error.h"
+#include "lumen/base/step_back.h"
 #include "lumen/base/text.h"
-#include "lumen/viewer/background.h"
 
 namespace lumen {
 
