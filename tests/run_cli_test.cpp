@@ -284,6 +284,22 @@ TEST_F(RunCli, AVocabularyOfAnotherModelIsRefused) {
   ExpectOneLine(result, 2, "made for another model");
 }
 
+TEST_F(RunCli, ACtThatIsNoneIsSaidAndARunGoesOnWithoutIt) {
+  const std::string run =
+      StrCat("lumen run ", Path("seq"), " --deterministic --end 12 --out ", Path("ctrun"));
+  ExpectOneLine(RunCommand(StrCat(run, " --ct ", Path("nowhere.nii"))), 2, "does not exist");
+  WriteFileAtomically(Path("bad.nii"), "no volume at all");
+  ExpectOneLine(RunCommand(StrCat(run, " --ct ", Path("bad.nii"), " --ct-start 1,2")), 2, "--ct-start 1,2");
+  ExpectOneLine(RunCommand(StrCat(run, " --ct ", Path("bad.nii"), " --igtl nowhere")), 2, "--igtl");
+  EXPECT_FALSE(fs::exists(Path("ctrun")));
+  const CommandResult result = RunCommand(StrCat(run, " --ct ", Path("bad.nii")));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("the run goes on without it"), std::string::npos) << result.err;
+  EXPECT_EQ(Summary("ctrun").At("ct").At("status").AsString(), "unusable");
+  EXPECT_FALSE(fs::exists(fs::path(Path("ctrun")) / "frames_ct.tum"));
+  EXPECT_FALSE(fs::exists(fs::path(Path("ctrun")) / "registration"));
+}
+
 TEST_F(RunCli, AMaskOfAnotherSizeAndAModelOfAnotherSize) {
   SavePng(Path("mask.png"), Image<uint8_t>(50, 40, 1, 255).View());
   ExpectOneLine(RunCommand(StrCat("lumen -q run ", Path("seq"), " --out ", Path("masked-run"), " --mask ",
