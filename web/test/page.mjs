@@ -310,7 +310,7 @@ async function runInACt(browser) {
   await page.keyboard.press('End');
   await waitFor(page, (before) => document.getElementById('ct-virtual').toDataURL() !== before, first);
   await page.mouse.click(...(await page.locator('#ct-axial').boundingBox().then((box) => [box.x + box.width / 3, box.y + box.height / 3])));
-  assert(await page.locator('#ct-follow').isVisible(), 'a click on a slice looks elsewhere');
+  await page.locator('#ct-follow').waitFor({ state: 'visible' }); // a click on a slice looks elsewhere, with the next drawing
   assert(await page.locator('#ct-point').isHidden(), 'a run that is over has no use for a hint');
   await page.keyboard.press('t');
   assert(await page.locator('#scene').isVisible());
