@@ -316,8 +316,7 @@ double LiveRegistration::TryOnce() {
 }
 
 void LiveRegistration::Work() {
-  // Less than who only watches: on two cores that SLAM keeps busy a search would last minutes.
-  StepBack(5);
+  StepBack();
   ReadCt();
   if (series_ == nullptr) return;
   double rest = 0;

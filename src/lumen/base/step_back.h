@@ -4,8 +4,7 @@
 namespace lumen {
 
 // The calling thread, and those it starts from now on. Nothing happens where the system does not allow it.
-// Ten steps leave a tenth of the time where another thread wants it too, five a third.
-void StepBack(int steps = 10);
+void StepBack();
 bool HasSteppedBack();
 
 }  // namespace lumen
