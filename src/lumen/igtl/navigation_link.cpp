@@ -14,7 +14,7 @@
 #include "lumen/base/log.h"
 #include "lumen/base/step_back.h"
 #include "lumen/igtl/link_peer.h"
-#include "lumen/igtl/thin_mesh.h"
+#include "lumen/scene/thin_mesh.h"
 
 namespace lumen {
 
@@ -206,7 +206,7 @@ void NavigationLink::Impl::PackSurfaces() {
     const std::shared_ptr<const TriangleMesh> mesh = std::exchange(surface_, nullptr);
     lock.unlock();
     try {
-      const TriangleMesh thin = ThinMesh(*mesh, options_.most_vertices);
+      const TriangleMesh thin = ThinMesh(*mesh, {.vertices = options_.most_vertices});
       if (!thin.vertices.empty())
         board.Put({{LinkItem::kSurface, {.bytes = Keep(PackSurface(link_name::kSurface, thin, LinkNow()))}}});
     } catch (const std::bad_alloc&) {

@@ -4,12 +4,12 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
 #include "lumen/image/image.h"
 #include "lumen/io/png.h"
+#include "lumen/scene/thin_mesh.h"
 #include "lumen/viewer/scene_view.h"
 
 namespace lumen {
@@ -115,67 +115,6 @@ Json CtSlices::Describe() const {
   return json;
 }
 
-namespace {
-
-// Vertices and colours averaged over cells; triangles that shrink to a line go.
-TriangleMesh ClusterVertices(const TriangleMesh& mesh, float cell) {
-  std::unordered_map<uint64_t, int32_t> known;
-  std::vector<int32_t> cluster_of;
-  std::vector<Eigen::Vector3f> sums, colors;
-  std::vector<float> counts;
-  for (size_t i = 0; i < mesh.vertices.size(); ++i) {
-    uint64_t key = 0;
-    for (int axis = 0; axis < 3; ++axis)
-      key = (key << 21) | (static_cast<uint64_t>(std::llround(mesh.vertices[i][axis] / cell)) & 0x1fffff);
-    const auto [found, fresh] = known.emplace(key, static_cast<int32_t>(sums.size()));
-    if (fresh) {
-      sums.emplace_back(Eigen::Vector3f::Zero());
-      colors.emplace_back(Eigen::Vector3f::Zero());
-      counts.push_back(0);
-    }
-    const auto cluster = static_cast<size_t>(found->second);
-    cluster_of.push_back(found->second);
-    sums[cluster] += mesh.vertices[i];
-    counts[cluster] += 1;
-    for (size_t c = 0; c < 3 && !mesh.colors.empty(); ++c)
-      colors[cluster][static_cast<Eigen::Index>(c)] += mesh.colors[i][c];
-  }
-  TriangleMesh thin;
-  for (size_t i = 0; i < sums.size(); ++i) {
-    thin.vertices.emplace_back(sums[i] / counts[i]);
-    if (mesh.colors.empty()) continue;
-    const Eigen::Vector3f mean = colors[i] / counts[i];
-    thin.colors.push_back(
-        {static_cast<uint8_t>(mean.x()), static_cast<uint8_t>(mean.y()), static_cast<uint8_t>(mean.z())});
-  }
-  for (auto triangle : mesh.triangles) {
-    for (int32_t& corner : triangle) corner = cluster_of[static_cast<size_t>(corner)];
-    if (triangle[0] != triangle[1] && triangle[1] != triangle[2] && triangle[2] != triangle[0])
-      thin.triangles.push_back(triangle);
-  }
-  return thin;
-}
-
-}  // namespace
-
-TriangleMesh ThinMesh(TriangleMesh mesh, size_t most_triangles) {
-  if (mesh.triangles.size() <= most_triangles) return mesh;
-  double area = 0;
-  for (const auto& triangle : mesh.triangles) {
-    const auto corner = [&](size_t i) { return mesh.vertices[static_cast<size_t>(triangle[i])]; };
-    area += 0.5 * (corner(1) - corner(0)).cross(corner(2) - corner(0)).norm();
-  }
-  // Two triangles to a cell of the wall.
-  double cell = std::sqrt(2 * area / static_cast<double>(most_triangles));
-  constexpr int kMostTries = 8;
-  TriangleMesh thin = std::move(mesh);
-  for (int tries = 0; tries < kMostTries && cell > 0 && thin.triangles.size() > most_triangles; ++tries) {
-    thin = ClusterVertices(thin, static_cast<float>(cell));
-    cell *= 1.3;
-  }
-  return thin;
-}
-
 std::optional<Vector3d> ParseStartHint(const std::string& message) {
   constexpr double kFarthest = 1e5;  // mm
   if (message.size() > kLongestHint) return std::nullopt;
@@ -212,8 +151,9 @@ void CtLayer::SetTargets(const std::vector<Target>& targets) {
 }
 
 void CtLayer::SetCt(const ViewCt& ct) {
-  std::string wall =
-      ct.wall.triangles.empty() ? std::string() : EncodeMesh(ThinMesh(ct.wall, kMostWallTriangles));
+  std::string wall = ct.wall.triangles.empty()
+                         ? std::string()
+                         : EncodeMesh(ThinMesh(ct.wall, {.triangles = kMostWallTriangles}));
   auto slices =
       ct.volume == nullptr || ct.volume->values.empty() ? nullptr : std::make_shared<CtSlices>(ct.volume);
   const std::lock_guard lock(mutex_);
@@ -234,8 +174,9 @@ void CtLayer::SetState(const std::string& status, const std::string& words) {
 }
 
 void CtLayer::SetSurface(const TriangleMesh& surface) {
-  std::string bytes =
-      surface.triangles.empty() ? std::string() : EncodeMesh(ThinMesh(surface, kMostSurfaceTriangles));
+  std::string bytes = surface.triangles.empty()
+                          ? std::string()
+                          : EncodeMesh(ThinMesh(surface, {.triangles = kMostSurfaceTriangles}));
   const std::lock_guard lock(mutex_);
   if (bytes.empty() && surface_.empty()) return;
   surface_ = std::move(bytes);

@@ -58,10 +58,6 @@ struct ViewPlace {
   }
 };
 
-// With at most about so many triangles: what lies in one cell of a grid becomes one vertex, and the grid
-// grows until they are few enough. A page must load and draw it.
-TriangleMesh ThinMesh(TriangleMesh mesh, size_t most_triangles);
-
 // What a page says when somebody points at a place: {"start": [l, p, s]}. None for anything else.
 std::optional<Eigen::Vector3d> ParseStartHint(const std::string& message);
 

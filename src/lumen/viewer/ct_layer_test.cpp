@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lumen/io/png.h"
+#include "lumen/scene/thin_mesh.h"
 
 namespace lumen {
 namespace {
@@ -120,9 +121,9 @@ TEST(ThinnedMesh, KeepsTheShapeAndTheColours) {
       sheet.triangles.push_back({at, at + 1, at + kSide + 1});
       sheet.triangles.push_back({at + 1, at + kSide + 2, at + kSide + 1});
     }
-  EXPECT_EQ(ThinMesh(sheet, 100000).triangles.size(), sheet.triangles.size())
+  EXPECT_EQ(ThinMesh(sheet, {.triangles = 100000}).triangles.size(), sheet.triangles.size())
       << "few enough stay as they are";
-  const TriangleMesh thin = ThinMesh(sheet, 1000);
+  const TriangleMesh thin = ThinMesh(sheet, {.triangles = 1000});
   EXPECT_LE(thin.triangles.size(), 1000U);
   EXPECT_GT(thin.triangles.size(), 200U);
   ASSERT_EQ(thin.colors.size(), thin.vertices.size());

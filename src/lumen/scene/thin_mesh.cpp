@@ -1,4 +1,4 @@
-#include "lumen/igtl/thin_mesh.h"
+#include "lumen/scene/thin_mesh.h"
 
 #include <Eigen/Geometry>
 #include <algorithm>
@@ -68,6 +68,13 @@ TriangleMesh Gather(const TriangleMesh& mesh, const Cells& cells) {
   }
   for (const VertexAttribute& attribute : mesh.attributes)
     thin.attributes.push_back({attribute.name, MeanOf(attribute.values, cells)});
+  if (!mesh.colors.empty()) thin.colors.resize(cells.count);
+  for (size_t c = 0; c < 3 && !mesh.colors.empty(); ++c) {
+    std::vector<float> values;
+    for (const auto& color : mesh.colors) values.push_back(color[c]);
+    const std::vector<float> mean = MeanOf(values, cells);
+    for (size_t i = 0; i < cells.count; ++i) thin.colors[i][c] = static_cast<uint8_t>(mean[i]);
+  }
   std::set<std::array<int32_t, 3>> known;
   for (const auto& triangle : mesh.triangles) {
     std::array<int32_t, 3> corners{};
@@ -80,19 +87,35 @@ TriangleMesh Gather(const TriangleMesh& mesh, const Cells& cells) {
   return thin;
 }
 
+double AreaOf(const TriangleMesh& mesh) {
+  double area = 0;
+  for (const auto& [a, b, c] : mesh.triangles) {
+    const auto at = [&](int32_t i) { return mesh.vertices[static_cast<size_t>(i)]; };
+    const double one = 0.5 * (at(b) - at(a)).cross(at(c) - at(a)).norm();
+    if (std::isfinite(one)) area += one;
+  }
+  return area;
+}
+
 }  // namespace
 
-TriangleMesh ThinMesh(const TriangleMesh& mesh, size_t most_vertices) {
-  LUMEN_CHECK(most_vertices > 0);
+TriangleMesh ThinMesh(const TriangleMesh& mesh, const MeshBound& most) {
+  LUMEN_CHECK(most.vertices > 0);
   const bool finite = std::all_of(mesh.vertices.begin(), mesh.vertices.end(),
                                   [](const Eigen::Vector3f& v) { return v.allFinite(); });
-  if (finite && mesh.vertices.size() <= most_vertices) return mesh;
+  const bool many = mesh.triangles.size() > most.triangles;
+  if (finite && !many && mesh.vertices.size() <= most.vertices) return mesh;
   const Eigen::AlignedBox3f box = BoxOf(mesh);
   if (box.isEmpty()) return {};
-  const double diagonal = std::max<double>(box.diagonal().norm(), 1e-6);
-  for (double size = diagonal / kFinest;; size *= kCoarser) {
+  double size = std::max<double>(box.diagonal().norm(), 1e-6) / kFinest;
+  // Two triangles to a cell.
+  if (many && most.triangles > 0)
+    size = std::max(size, std::sqrt(2 * AreaOf(mesh) / static_cast<double>(most.triangles)));
+  for (;; size *= kCoarser) {
     const Cells cells = FindCells(mesh, box, size);
-    if (cells.count <= most_vertices) return Gather(mesh, cells);
+    if (cells.count > most.vertices) continue;
+    TriangleMesh thin = Gather(mesh, cells);
+    if (thin.triangles.size() <= most.triangles) return thin;
   }
 }
 

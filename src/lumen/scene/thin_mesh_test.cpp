@@ -1,4 +1,4 @@
-#include "lumen/igtl/thin_mesh.h"
+#include "lumen/scene/thin_mesh.h"
 
 #include <gtest/gtest.h>
 
@@ -29,11 +29,11 @@ TriangleMesh Sphere(int rings) {
 
 TEST(ThinMesh, SmallMeshesStayAsTheyAre) {
   const TriangleMesh mesh = Sphere(10);
-  EXPECT_EQ(ThinMesh(mesh, mesh.vertices.size()).vertices, mesh.vertices);
+  EXPECT_EQ(ThinMesh(mesh, {.vertices = mesh.vertices.size()}).vertices, mesh.vertices);
 }
 
 TEST(ThinMesh, KeepsTheShapeWithinTheBound) {
-  const TriangleMesh thin = ThinMesh(Sphere(200), 5000);
+  const TriangleMesh thin = ThinMesh(Sphere(200), {.vertices = 5000});
   EXPECT_LE(thin.vertices.size(), 5000U);
   EXPECT_GT(thin.vertices.size(), 2500U);
   ASSERT_EQ(thin.attributes.at(0).values.size(), thin.vertices.size());
@@ -52,18 +52,18 @@ TEST(ThinMesh, KeepsTheShapeWithinTheBound) {
 TEST(ThinMesh, WhatIsNotFiniteGoes) {
   TriangleMesh mesh = Sphere(10);
   mesh.vertices[30].x() = NAN;
-  const TriangleMesh thin = ThinMesh(mesh, 1000);
+  const TriangleMesh thin = ThinMesh(mesh, {.vertices = 1000});
   for (const Eigen::Vector3f& v : thin.vertices) EXPECT_TRUE(v.allFinite());
   EXPECT_FALSE(thin.triangles.empty());
   for (Eigen::Vector3f& v : mesh.vertices) v.x() = INFINITY;
-  EXPECT_TRUE(ThinMesh(mesh, 1000).vertices.empty());
+  EXPECT_TRUE(ThinMesh(mesh, {.vertices = 1000}).vertices.empty());
 }
 
 TEST(ThinMesh, AnyBoundCanBeMet) {
-  EXPECT_EQ(ThinMesh(Sphere(20), 1).vertices.size(), 1U);
+  EXPECT_EQ(ThinMesh(Sphere(20), {.vertices = 1}).vertices.size(), 1U);
   TriangleMesh point;
   point.vertices.assign(50, {1, 1, 1});
-  EXPECT_EQ(ThinMesh(point, 3).vertices.size(), 1U);
+  EXPECT_EQ(ThinMesh(point, {.vertices = 3}).vertices.size(), 1U);
 }
 
 }  // namespace
