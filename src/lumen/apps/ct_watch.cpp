@@ -1,5 +1,6 @@
 #include "lumen/apps/ct_watch.h"
 
+#include "lumen/apps/registering.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
 #include "lumen/base/text.h"
@@ -77,19 +78,6 @@ void CtWatch::OnFrame(const NavigatedFrame& frame) {
 }
 
 namespace {
-
-Sim3 RegisteredTransform(const Json& json, const fs::path& source) {
-  Eigen::Matrix4d matrix;
-  const Json::Array& rows = json.At("transform").AsArray();
-  if (rows.size() != 4) throw InputError(source, "transform is not four rows");
-  for (Eigen::Index r = 0; r < 4; ++r) {
-    const Json::Array& row = rows[static_cast<size_t>(r)].AsArray();
-    if (row.size() != 4) throw InputError(source, "transform has a row that is not four numbers");
-    for (Eigen::Index c = 0; c < 4; ++c) matrix(r, c) = row[static_cast<size_t>(c)].AsDouble();
-  }
-  if (!matrix.allFinite()) throw InputError(source, "transform is not finite");
-  return ToSimilarity(matrix, source);
-}
 
 std::string StringIn(const Json& json, const char* key) {
   const Json* value = json.Find(key);

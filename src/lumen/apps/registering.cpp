@@ -124,6 +124,19 @@ Sim3 ToSimilarity(const Eigen::Matrix4d& matrix, const fs::path& source) {
   return {scale, Eigen::Quaterniond(rotation), matrix.topRightCorner<3, 1>()};
 }
 
+Sim3 RegisteredTransform(const Json& json, const fs::path& source) {
+  Eigen::Matrix4d matrix;
+  const Json::Array& rows = json.At("transform").AsArray();
+  if (rows.size() != 4) throw InputError(source, "transform is not four rows");
+  for (Eigen::Index r = 0; r < 4; ++r) {
+    const Json::Array& row = rows[static_cast<size_t>(r)].AsArray();
+    if (row.size() != 4) throw InputError(source, "transform has a row that is not four numbers");
+    for (Eigen::Index c = 0; c < 4; ++c) matrix(r, c) = row[static_cast<size_t>(c)].AsDouble();
+  }
+  if (!matrix.allFinite()) throw InputError(source, "transform is not finite");
+  return ToSimilarity(matrix, source);
+}
+
 Sim3 LoadSimilarity(const fs::path& path) {
   const auto rows = LoadNumbers(path);
   Eigen::Matrix4d matrix;

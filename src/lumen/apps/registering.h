@@ -24,6 +24,8 @@ RegistrationInput LoadRegistrationInput(const std::filesystem::path& path, const
 
 // Throws InputError, naming the source, if it is no similarity.
 Sim3 ToSimilarity(const Eigen::Matrix4d& matrix, const std::filesystem::path& source);
+// That of a registration.json; throws InputError.
+Sim3 RegisteredTransform(const Json& json, const std::filesystem::path& source);
 // A 4×4 matrix as text; throws InputError if it is no similarity.
 Sim3 LoadSimilarity(const std::filesystem::path& path);
 // Lines "x y z X Y Z": a point of the surface and its place in the model. Throws InputError for fewer than

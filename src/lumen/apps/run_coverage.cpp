@@ -100,16 +100,8 @@ RegisteredWall LoadRegisteredWall(const fs::path& registration, TriangleMesh mod
   const Json json = Json::Load(file);
   const Json* transform = json.Find("transform");
   if (transform == nullptr || !transform->IsArray()) throw InputError(file, "holds no registration");
-  Eigen::Matrix4d matrix;
-  for (int row = 0; row < 4; ++row)
-    for (int column = 0; column < 4; ++column)
-      matrix(row, column) = transform->AsArray()
-                                .at(static_cast<size_t>(row))
-                                .AsArray()
-                                .at(static_cast<size_t>(column))
-                                .AsDouble();
   const Json* residual = json.Find("residual_mean_mm");
-  return {std::move(model), ToSimilarity(matrix, file),
+  return {std::move(model), RegisteredTransform(json, file),
           residual != nullptr && residual->IsNumber() ? residual->AsDouble() : 0};
 }
 
