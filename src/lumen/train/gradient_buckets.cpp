@@ -15,7 +15,7 @@ struct GradientBuckets::Hooks {
 GradientBuckets::GradientBuckets(Peers& peers, const std::vector<torch::Tensor>& parameters,
                                  torch::Tensor gradient, int64_t numbers)
     : peers_(peers), gradient_(std::move(gradient)), hooks_(std::make_unique<Hooks>()) {
-  if (peers.Count() == 1) return;
+  if (peers.IsAlone()) return;
   int64_t end = gradient_.numel();
   for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
     if (buckets_.empty() || buckets_.back().count >= numbers) buckets_.push_back({end, 0});
@@ -45,7 +45,6 @@ void GradientBuckets::Arm() {
     bucket.missing = bucket.parameters;
     bucket.whole = false;
   }
-  next_ = 0;
   armed_ = true;
 }
 
@@ -72,6 +71,7 @@ void GradientBuckets::Finish() {
   SetOut();
   for (const auto& sum : under_way_) sum->Wait();
   under_way_.clear();
+  next_ = 0;
 }
 
 }  // namespace lumen

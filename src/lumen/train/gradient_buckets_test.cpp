@@ -92,6 +92,20 @@ TEST(GradientBuckets, WhatBackwardNeverComesToIsSummedAsWell) {
   EXPECT_EQ(peers.started, (std::vector<int64_t>{11, 7, 11, 7}));  // in the same order on every rank
 }
 
+TEST(GradientBuckets, WithoutOverlapAllIsSummedAtTheEnd) {
+  const std::vector<torch::Tensor> parameters = Parameters();
+  FlatAdamW optimizer(parameters);
+  Echo peers([](const torch::Tensor& mine) { return torch::ones_like(mine); });
+  GradientBuckets buckets(peers, parameters, optimizer.Gradient(), 8);
+  for (int step = 1; step <= 2; ++step) {
+    optimizer.ZeroGradient();
+    parameters[0].sum().backward();  // never armed
+    EXPECT_EQ(peers.started.size(), 2U * (step - 1));
+    buckets.Finish();
+    EXPECT_EQ(parameters[0].grad()[0].item<double>(), 1 + 1);
+  }
+}
+
 TEST(GradientBuckets, AloneNothingIsSent) {
   const std::vector<torch::Tensor> parameters = Parameters();
   FlatAdamW optimizer(parameters);

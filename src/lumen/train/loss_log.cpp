@@ -20,7 +20,7 @@ void LossLog::Add(const LossTerms& losses) {
 }
 
 void LossLog::SumOver(Peers& peers) {
-  if (peers.Count() == 1) return;
+  if (peers.IsAlone()) return;
   std::vector<torch::Tensor> all;
   for (const auto& [name, sum] : sums_) all.push_back(sum.to(torch::kDouble).flatten());
   all.push_back(torch::full({1}, static_cast<double>(summed_), all.front().options()));

@@ -10,6 +10,7 @@ class Alone : public Peers {
  public:
   int Rank() const override { return 0; }
   int Count() const override { return 1; }
+  bool IsAlone() const override { return true; }
   int LocalRank() const override { return 0; }
   int LocalCount() const override { return 1; }
   std::string Use(const torch::Device& /*device*/, const std::string& /*by*/) override { return "none"; }

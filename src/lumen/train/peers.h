@@ -33,6 +33,7 @@ class Peers {
 
   virtual int Rank() const = 0;
   virtual int Count() const = 0;
+  virtual bool IsAlone() const { return false; }  // nothing is ever summed
   // Among those on this machine.
   virtual int LocalRank() const = 0;
   virtual int LocalCount() const = 0;

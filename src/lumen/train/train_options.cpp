@@ -34,6 +34,7 @@ void TrainOptions::Describe(ConfigVisitor& visitor) {
                "checkpoint has"});
   visitor.Field("reduce_by", reduce_by,
                 {.help = "how gradients are summed over ranks", .choices = {"auto", "gloo", "nccl"}});
+  visitor.Field("overlap", overlap, {.help = "gradients are summed while backward still goes on"});
   visitor.Field("seed", seed, {.min = 0, .help = "of weights, data and augmentation"});
   visitor.Field("steps", steps, {.min = 0, .help = "in all; 0: as many as the minutes allow"});
   visitor.Field("minutes", minutes, {.min = 0, .unit = "min", .help = "in all"});

@@ -26,6 +26,7 @@ struct TrainOptions {
   int ranks = 0;                   // processes to start here; 0: this one, or as a launcher says
   int shards = 0;                  // parts of a step's batch; 0: as many as ranks, or as the checkpoint has
   std::string reduce_by = "auto";  // how gradients are summed over ranks
+  bool overlap = true;             // … while backward still goes on
   int seed = 1;
   int steps = 0;              // in all; 0: as many as the minutes allow
   double minutes = 0;         // in all

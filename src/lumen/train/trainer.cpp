@@ -91,6 +91,7 @@ class Training {
     MakeShards();
     if (first) validation_ = MakeValidationStore(options_, device_, Threads(), stop_requested);
     buckets_ = std::make_unique<GradientBuckets>(peers_, networks_.Parameters(), optimizer_.Gradient());
+    if (!peers_.IsAlone()) TellOfSums();
   }
 
   TrainSummary Run();
@@ -135,6 +136,7 @@ class Training {
 
   void ShareOutCores() const;
   void Meet();
+  void TellOfSums();
   void PrepareFolder() const;
   void MakeShards();
   bool AgreeToGoOn();
@@ -165,6 +167,7 @@ class Training {
   TrainingProgress progress_, resumed_at_;
   Stopwatch watch_;
   LossLog log_;
+  std::string reduced_by_;
   double rate_ = 0;
 };
 
@@ -183,7 +186,7 @@ void Training::Meet() {
   peers_.RequireSame("version", StrCat(Version(), " ", Commit()));
   peers_.RequireSame("setting", CommonSettings(options_));
   if (!options_.resume) peers_.RequireSame("model", HashOf(optimizer_.Values()));
-  const std::string by = peers_.Use(device_, options_.reduce_by);
+  reduced_by_ = peers_.Use(device_, options_.reduce_by);
   for (torch::Tensor* tensor : State().Tensors()) peers_.Broadcast(*tensor);
   torch::Tensor numbers = torch::tensor(std::vector<double>{
       static_cast<double>(progress_.step), progress_.seconds, static_cast<double>(progress_.scenes),
@@ -194,9 +197,22 @@ void Training::Meet() {
   progress_ = {std::llround(at(0)), at(1),     std::llround(at(2)),
                std::llround(at(4)), at(5) > 0, std::llround(at(6)),
                std::llround(at(3))};
-  if (peers_.Count() > 1)
-    LogInfo(peers_.Count(), " ranks, gradients summed by ", by, " (", optimizer_.Values().numel(),
-            " numbers)");
+}
+
+// What it costs to sum the gradient over all ranks, beside nothing else.
+void Training::TellOfSums() {
+  constexpr int kTimes = 5;
+  const auto synchronise = [&] {
+    if (device_.is_cuda()) torch::cuda::synchronize();
+  };
+  optimizer_.ZeroGradient();
+  buckets_->Finish();  // whatever is set up first
+  synchronise();
+  const Stopwatch watch;
+  for (int i = 0; i < kTimes; ++i) buckets_->Finish();
+  synchronise();
+  LogInfo(peers_.Count(), " ranks, gradients summed by ", reduced_by_, " (", optimizer_.Values().numel(),
+          " numbers in ", watch.ElapsedMs() / kTimes, " ms), ", progress_.shards, " shards");
 }
 
 void Training::PrepareFolder() const {
@@ -247,7 +263,7 @@ void Training::StepSeparate(double rate) {
     shards_[i]->Seed(progress_.step);
     const PairBatch batch = shards_[i]->Draw(options_.batch, options_.augmentation, progress_.step);
     const LossTerms losses = ComputeSeparateLosses(networks_, batch, options_.losses);
-    if (i + 1 == shards_.size()) buckets_->Arm();
+    if (options_.overlap && i + 1 == shards_.size()) buckets_->Arm();
     losses.Total().backward();
     if (progress_.first_stage) log_.Add(losses);
   }
@@ -264,7 +280,7 @@ void Training::AddJoint(size_t shard, const LossOptions& losses, double& judged)
   for (torch::Tensor parameter : discriminator_->parameters()) parameter.set_requires_grad(false);
   JointOutput output = ComputeJointLosses(networks_, discriminator_, batch, losses, options_.alignment);
   for (torch::Tensor parameter : discriminator_->parameters()) parameter.set_requires_grad(true);
-  if (shard + 1 == shards_.size()) buckets_->Arm();
+  if (options_.overlap && shard + 1 == shards_.size()) buckets_->Arm();
   output.losses.Total().backward();
   if (losses.adversarial_weight > 0) {
     const bool dense = output.picture.size(0) > 0;
@@ -453,7 +469,9 @@ TrainSummary TrainWith(const TrainOptions& options, Peers& peers) {
 std::unique_ptr<Peers> FindPeers(const TrainOptions& options) {
   const std::optional<RankPlace> place = ReadRankPlace(OwnEnvironment());
   if (place) return JoinPeers(*place);
-  return options.ranks > 1 ? StartPeers(options.ranks) : TrainAlone();
+  // Asked for by name, NCCL has its say in one process as well: that is how it can be tried with one GPU.
+  const bool alone = options.ranks <= 1 && options.reduce_by == "auto";
+  return alone ? TrainAlone() : StartPeers(std::max(1, options.ranks));
 }
 
 }  // namespace
