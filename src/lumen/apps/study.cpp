@@ -8,15 +8,13 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/eval_pictures.h"
 #include "lumen/apps/interrupt.h"
-#include "lumen/apps/model_path.h"
+#include "lumen/apps/made_with.h"
 #include "lumen/apps/simulate_sequence.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
-#include "lumen/base/random.h"
-#include "lumen/base/version.h"
 #include "lumen/io/sequence_folder.h"
 #include "lumen/sim/suite.h"
 
@@ -24,52 +22,11 @@ namespace lumen {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string OwnVersion() { return StrCat(Version(), " ", Commit()); }
-
-// A name that is safe as a folder's.
-std::string FolderName(const std::string& name) {
-  std::string safe;
-  for (const char c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.';
-    safe += plain ? c : '_';
-  }
-  return safe.empty() || safe.front() == '.' ? "_" + safe : safe;
-}
-
-}  // namespace
-
 fs::path CellFolder(const fs::path& out, const std::string& variant, const std::string& sequence) {
   return out / "cells" / FolderName(variant) / FolderName(sequence);
 }
 
 namespace {
-
-std::string HashFile(const fs::path& path) {
-  const std::string bytes = ReadFile(path);
-  uint64_t hash = bytes.size();
-  for (size_t i = 0; i < bytes.size(); ++i)
-    hash = (hash ^ static_cast<uint8_t>(bytes[i])) * 0x100000001b3ULL;  // FNV-1a
-  char text[20];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(MixBits(hash)));
-  return text;
-}
-
-// Content of each model once: cells share them.
-class ModelHashes {
- public:
-  const std::string& Of(const fs::path& model) {
-    const auto found = hashes_.find(model);
-    if (found != hashes_.end()) return found->second;
-    const auto path = FindModel(model);
-    return hashes_[model] = path && fs::is_regular_file(*path) ? HashFile(*path) : "none";
-  }
-
- private:
-  std::map<fs::path, std::string> hashes_;
-};
 
 // What makes a cell the same cell.
 Json CellIdentity(const StudyCell& cell, ModelHashes& models) {
