@@ -35,6 +35,8 @@ void AddStudyCommand(Command& app);
 void AddViewCommand(Command& app);
 void AddVocabularyCommand(Command& app);
 
+std::string VersionLine();  // what --version answers: "lumen 0.1.0 (1a2b3c4)"
+
 // --calibration, --fov, --mask, --fps, --start, --end, --stride, --bgr.
 void AddInputOptions(Command& command, InputOptions& options);
 

@@ -1,29 +1,16 @@
 // Starts `lumen run` for a study's cell as a process of its own: cells cannot disturb one another, and a
 // crash of one is one failed cell.
-#include "lumen/apps/child_program.h"
+#include "lumen/apps/interrupt.h"
 #include "lumen/apps/study.h"
 #include "lumen/base/error.h"
-#include "lumen/base/file.h"
+#include "lumen/tasks/child_program.h"
 
 namespace lumen {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// The last line that says something.
-std::string LastLine(const fs::path& log) {
-  std::string last;
-  if (fs::exists(log))
-    for (const std::string& line : Split(ReadFile(log), '\n'))
-      if (!Trim(line).empty()) last = Trim(line);
-  return last;
-}
-
-}  // namespace
-
 RunCell MakeProgramRunner(std::vector<std::string> extra_arguments) {
-  const fs::path program = fs::read_symlink("/proc/self/exe");
+  const fs::path program = OwnProgram();
   return [program, extra = std::move(extra_arguments)](const StudyCell& cell, const fs::path& out) {
     std::vector<std::string> arguments = {"run", cell.folder.string(), "--out", out.string(),
                                           "--deterministic"};
@@ -32,7 +19,7 @@ RunCell MakeProgramRunner(std::vector<std::string> extra_arguments) {
     arguments.insert(arguments.end(), cell.arguments.begin(), cell.arguments.end());
     arguments.insert(arguments.end(), extra.begin(), extra.end());
     const fs::path log = out.parent_path() / "log.txt";
-    const int code = RunLogged(program, arguments, log);
+    const int code = RunLogged(program, arguments, log, IsInterrupted);
     if (code != 0) throw InputError(log, StrCat("the run ended with code ", code, ": ", LastLine(log)));
   };
 }
