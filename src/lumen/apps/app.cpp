@@ -130,7 +130,7 @@ namespace {
 void AddCommands(Command& app) {
   app.Listed("From a video to a surface",
              {AddRunCommand, AddViewCommand, AddFuseCommand, AddModelCommand, AddRegisterCommand,
-              AddCoverageCommand, AddReportCommand, AddExportCommand});
+              AddCoverageCommand, AddReportCommand, AddExportCommand, AddBatchCommand, AddBatchVideoCommand});
   app.Listed("Videos and cameras",
              {AddInfoCommand, AddCalibrateCommand, AddConvertCommand, AddSimulateCommand});
   app.Listed("How good it is", {AddEvalCommand, AddStudyCommand, AddBenchCommand});

@@ -13,6 +13,8 @@ namespace lumen {
 
 // Each adds its command with its options and its work.
 void AddAdaptCommand(Command& app);
+void AddBatchCommand(Command& app);
+void AddBatchVideoCommand(Command& app);
 void AddBenchCommand(Command& app);
 void AddCalibrateCommand(Command& app);
 void AddCompletionCommand(Command& app);

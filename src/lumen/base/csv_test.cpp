@@ -9,7 +9,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-std::string FaultOf(const std::string& text) {
+std::string CsvFault(const std::string& text) {
   try {
     ParseCsv(text, "list.csv");
   } catch (const InputError& error) {
@@ -49,10 +49,10 @@ TEST(Csv, WhatIsWrittenReadsBack) {
 }
 
 TEST(Csv, BrokenQuotesAreRefusedWithTheirLine) {
-  EXPECT_EQ(FaultOf("a\n\"b\n\nc"), "list.csv: line 2: a quote that is never closed");
-  EXPECT_EQ(FaultOf("a\nb\"c\""),
+  EXPECT_EQ(CsvFault("a\n\"b\n\nc"), "list.csv: line 2: a quote that is never closed");
+  EXPECT_EQ(CsvFault("a\nb\"c\""),
             "list.csv: line 2: a quote in the midst of a cell: the whole cell must be in quotes");
-  EXPECT_EQ(FaultOf("\"a\"b"), "list.csv: line 1: something stands behind a cell in quotes");
+  EXPECT_EQ(CsvFault("\"a\"b"), "list.csv: line 1: something stands behind a cell in quotes");
 }
 
 }  // namespace
