@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "lumen/apps/archive_video.h"
@@ -183,8 +184,8 @@ std::string ReasonOf(const TaskOutcome& outcome, const Task& task) {
 // Keeps the pages up to date while videos end.
 class BatchWatch {
  public:
-  BatchWatch(const fs::path& out, size_t todo)
-      : out_(out), entries_(LoadArchive(out)), progress_("batch", static_cast<int64_t>(todo)) {
+  BatchWatch(const fs::path& out, size_t todo) : out_(out), entries_(LoadArchive(out)) {
+    if (todo > 0) progress_.emplace("batch", static_cast<int64_t>(todo));
     for (size_t i = 0; i < entries_.size(); ++i) positions_[entries_[i].folder] = i;
     WriteIndex(entries_, out_);
   }
@@ -207,10 +208,12 @@ class BatchWatch {
       entry.seconds = outcome.seconds;
       LogError(entry.name, ": ", entry.reason);
     }
-    progress_.Update(++ended_, entry.name);
+    progress_->Update(++ended_, entry.name);
     try {
-      if (entry.state == VideoState::kFailed)
+      if (entry.state == VideoState::kFailed) {
+        MakeDirectories(planned.task.folder);
         WriteFileAtomically(failure, FailureToJson(entry).Dump(2) + "\n");
+      }
       WriteIndex(entries_, out_);
     } catch (const OutputError& error) {
       LogError(error.what());  // the others go on: there may be room again in the end
@@ -223,7 +226,7 @@ class BatchWatch {
   const fs::path out_;
   std::vector<VideoEntry> entries_;
   std::map<std::string, size_t> positions_;
-  ProgressBar progress_;
+  std::optional<ProgressBar> progress_;  // where there is something to do
   int64_t ended_ = 0;
 };
 
@@ -248,6 +251,8 @@ BatchOutcome RunBatch(const std::vector<ArchiveVideo>& videos, const BatchOption
   std::vector<const PlannedVideo*> todo;
   std::vector<Task> tasks;
   for (const PlannedVideo& planned : plan) {
+    // One that was finished while its batch was killed may still have an earlier attempt beside it.
+    if (planned.finished) RemoveAttempts(planned.task.folder);
     if (planned.finished) continue;
     ClearFinished(planned, options.out);
     todo.push_back(&planned);

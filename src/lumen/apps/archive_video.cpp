@@ -236,15 +236,15 @@ Json VideoIdentity(const VideoOptions& options, ModelHashes& models) {
   const AppConfig config = ResolveConfig(options.config);
   const fs::path model = options.model.empty() ? fs::path(config.model) : options.model;
   Json identity = Json::MakeObject();
-  identity["input"] = options.run.input.string();
+  identity["input"] = ToValidUtf8(options.run.input.string());  // as it reads back
   identity["input_options"] = InputOptionsToJson(options.run.selection);
   identity["model_hash"] = models.Of(model);
-  if (!options.vocabulary.empty()) identity["vocabulary"] = options.vocabulary.string();
+  if (!options.vocabulary.empty()) identity["vocabulary"] = ToValidUtf8(options.vocabulary.string());
   identity["config_hash"] = HashText(FormatConfig(config));
   identity["deterministic"] = options.run.deterministic;
   identity["refine"] = options.run.refine;
   if (options.ct.path.empty()) return identity;
-  identity["ct"] = options.ct.path.string();
+  identity["ct"] = ToValidUtf8(options.ct.path.string());
   identity["ct_start"] = options.ct_start;
   identity["ct_part"] = StrCat(options.ct.threshold, " ", options.ct.volume.series, " ", options.ct.cavity,
                                " ", options.ct.crop);
