@@ -136,6 +136,8 @@ void AddCommands(Command& app) {
   app.Listed("How good it is", {AddEvalCommand, AddStudyCommand, AddBenchCommand});
   app.Listed("The networks", {AddPredictCommand, AddAdaptCommand, AddTrainCommand, AddVocabularyCommand});
   app.Listed("The program", {AddConfigCommand, AddCompletionCommand, AddManualCommand});
+  AddStudyCellCommand(app);
+  AddTaskCommand(app);
 }
 
 void ParseAndRun(int argc, const char* const* argv) {

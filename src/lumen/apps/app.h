@@ -32,6 +32,8 @@ void AddRunCommand(Command& app);
 void AddSimulateCommand(Command& app);
 void AddTrainCommand(Command& app);
 void AddStudyCommand(Command& app);
+void AddStudyCellCommand(Command& app);  // hidden, as the next: called by what others start
+void AddTaskCommand(Command& app);
 void AddViewCommand(Command& app);
 void AddVocabularyCommand(Command& app);
 

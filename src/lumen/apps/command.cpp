@@ -83,6 +83,7 @@ struct Command::State {
   CLI::App* parser = nullptr;
   std::vector<std::unique_ptr<Option>> options;
   std::vector<std::unique_ptr<Command>> commands;
+  bool hidden = false;
 
   // `sample` tells what kind of value it is.
   static ValueKind KindOf(const std::string&) { return ValueKind::kText; }
@@ -146,6 +147,11 @@ void Command::Listed(const std::string& heading, std::initializer_list<void (*)(
     each(*this);
     state_->commands.back()->state_->parser->group(heading);
   }
+}
+
+void Command::Hide() {
+  state_->hidden = true;
+  state_->parser->group("");
 }
 
 void Command::RequireCommand() { state_->parser->require_subcommand(1); }
@@ -226,8 +232,9 @@ std::string Command::WhatIsWrong(int argc, const char* const* argv, const std::s
       std::vector<std::string> names;
       const Command* meant = nullptr;
       for (const auto& each : command->state_->commands) {
-        names.push_back(each->state_->parser->get_name());
-        if (names.back() == word) meant = each.get();
+        const std::string name = each->state_->parser->get_name();
+        if (name == word) meant = each.get();
+        if (!each->state_->hidden) names.push_back(name);
       }
       if (meant == nullptr)
         return StrCat(called, " has no command \"", Printable(word), "\"", suggest(word, names));
@@ -256,7 +263,8 @@ void Command::ParseAndRun(int argc, const char* const* argv) {
 CommandFacts Command::Facts() const {
   CommandFacts facts = {state_->parser->get_name(), state_->parser->get_description(), {}, {}};
   for (const auto& option : state_->options) facts.options.push_back(option->state_->facts);
-  for (const auto& command : state_->commands) facts.commands.push_back(command->Facts());
+  for (const auto& command : state_->commands)
+    if (!command->state_->hidden) facts.commands.push_back(command->Facts());
   return facts;
 }
 

@@ -66,6 +66,7 @@ class Command {
   // A command below this one; it lives as long as this one does.
   Command& AddCommand(const std::string& name, const std::string& help);
   void RequireCommand();  // exactly one of those below
+  void Hide();            // for programs, not for people: no help, completion or manual names it
   // Commands that are listed under a heading; each of `add` adds one.
   void Listed(const std::string& heading, std::initializer_list<void (*)(Command&)> add);
 
