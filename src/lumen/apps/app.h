@@ -14,7 +14,6 @@ namespace lumen {
 // Each adds its command with its options and its work.
 void AddAdaptCommand(Command& app);
 void AddBatchCommand(Command& app);
-void AddBatchVideoCommand(Command& app);
 void AddBenchCommand(Command& app);
 void AddCalibrateCommand(Command& app);
 void AddCompletionCommand(Command& app);
@@ -34,6 +33,9 @@ void AddRunCommand(Command& app);
 void AddSimulateCommand(Command& app);
 void AddTrainCommand(Command& app);
 void AddStudyCommand(Command& app);
+void AddStudyCellCommand(Command& app);  // hidden, as the next two: called by what others start
+void AddBatchVideoCommand(Command& app);
+void AddTaskCommand(Command& app);
 void AddViewCommand(Command& app);
 void AddVocabularyCommand(Command& app);
 

@@ -5,6 +5,7 @@
 #include "lumen/apps/archive_batch.h"
 #include "lumen/apps/archive_video.h"
 #include "lumen/apps/interrupt.h"
+#include "lumen/apps/task_options.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 struct BatchChoice {
   fs::path archive, index;
-  int jobs = 0;
+  TaskOptions tasks;
   BatchOptions batch;
   VideoOptions for_all;  // to declare and check its options: videos get them as they were given
 };
@@ -57,7 +58,7 @@ void RunBatchCommand(BatchChoice& choice, const Command& command) {
   const std::vector<ArchiveVideo> videos =
       fs::is_directory(choice.archive) ? FindVideos(choice.archive) : ReadVideoList(choice.archive);
   CatchInterrupts();
-  const auto engine = MakeLocalEngine(choice.jobs, IsInterrupted);
+  const auto engine = MakeTaskEngine(choice.tasks, choice.batch.out);
   const BatchOutcome outcome = RunBatch(videos, choice.batch, *engine);
   std::cout << outcome.done << " of " << outcome.videos << " videos are done (" << outcome.before
             << " were before), " << outcome.failed
@@ -79,7 +80,7 @@ void AddBatchCommand(Command& app) {
               "a folder, searched for videos, or a list: CSV with a column `input`, or a path a line");
   command.Add("--out", choice->batch.out, "folder for the results; a batch there goes on");
   command.Add("--index", choice->index, "only write the pages of this batch's folder anew");
-  command.Add("--jobs", choice->jobs, "videos at a time; 0: one a core").Within(0, 1024);
+  AddTaskOptions(command, choice->tasks, "videos");
   command.AddFlag("--rerun", choice->batch.rerun, "run videos of other settings or versions again");
   command.AddFlag("--allow-mixed-versions", choice->batch.allow_mixed_versions,
                   "keep videos that another version has run");

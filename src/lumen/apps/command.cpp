@@ -144,19 +144,17 @@ Command& Command::AddCommand(const std::string& name, const std::string& help) {
 
 void Command::Listed(const std::string& heading, std::initializer_list<void (*)(Command&)> add) {
   for (const auto each : add) {
-    const size_t before = state_->commands.size();
     each(*this);
-    for (size_t i = before; i < state_->commands.size(); ++i)
-      if (!state_->commands[i]->state_->hidden) state_->commands[i]->state_->parser->group(heading);
+    state_->commands.back()->state_->parser->group(heading);
   }
 }
 
-void Command::RequireCommand() { state_->parser->require_subcommand(1); }
-
 void Command::Hide() {
-  state_->parser->group("");
   state_->hidden = true;
+  state_->parser->group("");
 }
+
+void Command::RequireCommand() { state_->parser->require_subcommand(1); }
 
 Option& Command::Add(const std::string& name, std::string& value, const std::string& help) {
   return state_->AddOne(name, value, help);
@@ -246,8 +244,9 @@ std::string Command::WhatIsWrong(int argc, const char* const* argv, const std::s
       std::vector<std::string> names;
       const Command* meant = nullptr;
       for (const auto& each : command->state_->commands) {
-        if (each->state_->parser->get_name() == word) meant = each.get();
-        if (!each->state_->hidden) names.push_back(each->state_->parser->get_name());
+        const std::string name = each->state_->parser->get_name();
+        if (name == word) meant = each.get();
+        if (!each->state_->hidden) names.push_back(name);
       }
       if (meant == nullptr)
         return StrCat(called, " has no command \"", Printable(word), "\"", suggest(word, names));

@@ -20,12 +20,14 @@ std::string HashText(std::string_view text) {
   return digits;
 }
 
+std::string HashModel(const std::filesystem::path& model) {
+  const auto path = FindModel(model);
+  return path && std::filesystem::is_regular_file(*path) ? HashText(ReadFile(*path)) : "none";
+}
+
 const std::string& ModelHashes::Of(const std::filesystem::path& model) {
   const auto found = hashes_.find(model);
-  if (found != hashes_.end()) return found->second;
-  const auto path = FindModel(model);
-  return hashes_[model] =
-             path && std::filesystem::is_regular_file(*path) ? HashText(ReadFile(*path)) : "none";
+  return found != hashes_.end() ? found->second : hashes_[model] = HashModel(model);
 }
 
 std::string FolderName(const std::string& name) {

@@ -12,7 +12,11 @@ std::string OwnVersion();
 
 std::string HashText(std::string_view text);  // 16 hexadecimal digits
 
-// Content of each model once: many runs share them. "none" where there is no such file.
+// Of the model's content, "none" where there is none. Throws InputError if the one that is named is not
+// there.
+std::string HashModel(const std::filesystem::path& model);
+
+// Each model once: many runs share them.
 class ModelHashes {
  public:
   const std::string& Of(const std::filesystem::path& model);

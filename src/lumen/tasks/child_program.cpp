@@ -1,6 +1,7 @@
 #include "lumen/tasks/child_program.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -95,6 +97,16 @@ int AwaitOrStop(pid_t child, const ShouldStop& stop) {
   return CodeOf(status);
 }
 
+// All that was written to a file that is open here.
+std::string ReadBack(int file) {
+  std::string text;
+  std::array<char, 4096> buffer;
+  ::lseek(file, 0, SEEK_SET);
+  for (ssize_t got = 0; (got = ::read(file, buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<size_t>(got));
+  return text;
+}
+
 }  // namespace
 
 int RunLogged(const fs::path& program, const std::vector<std::string>& arguments, const fs::path& log,
@@ -125,6 +137,30 @@ int RunLogged(const fs::path& program, const std::vector<std::string>& arguments
 
 int RunBeside(const fs::path& program, const std::vector<std::string>& arguments, const ShouldStop& stop) {
   return AwaitOrStop(Start(program, arguments, {}), stop);
+}
+
+CapturedOutcome RunCaptured(const fs::path& program, const std::vector<std::string>& arguments,
+                            const ShouldStop& stop) {
+  // Memory with a name for a file: a pipe would have to be read while it runs.
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int out = ::memfd_create("out", MFD_CLOEXEC);
+  const int err = ::memfd_create("err", MFD_CLOEXEC);
+  const auto close_all = [&] {
+    for (const int each : {null, out, err}) ::close(each);
+  };
+  CapturedOutcome outcome;
+  try {
+    if (null < 0 || out < 0 || err < 0)
+      throw InputError(program, "cannot be started: no file is left to open");
+    outcome.code = AwaitOrStop(Start(program, arguments, {null, out, err}), stop);
+    outcome.out = ReadBack(out);
+    outcome.err = ReadBack(err);
+  } catch (...) {
+    close_all();
+    throw;
+  }
+  close_all();
+  return outcome;
 }
 
 ChildOutcome RunOpenly(const fs::path& program, const std::vector<std::string>& arguments) {
@@ -178,6 +214,16 @@ std::string LastLine(const fs::path& file) {
   for (std::string line; std::getline(stream, line);)
     if (!Trim(line).empty()) last = Trim(line);
   return last;
+}
+
+fs::path FindOnPath(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : Split(path != nullptr ? path : "", ':')) {
+    const fs::path candidate = fs::absolute(folder) / name;
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
 }
 
 fs::path OwnProgram() { return fs::read_symlink("/proc/self/exe"); }

@@ -26,6 +26,14 @@ int RunLogged(const std::filesystem::path& program, const std::vector<std::strin
 int RunBeside(const std::filesystem::path& program, const std::vector<std::string>& arguments,
               const ShouldStop& stop);
 
+struct CapturedOutcome {
+  int code = 0;
+  std::string out, err;
+};
+// The same, but what it says is kept for us alone.
+CapturedOutcome RunCaptured(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                            const ShouldStop& stop);
+
 // Waits for a program that speaks to the terminal by itself: its stderr is ours, its stdout is handed on and
 // kept. Ctrl-C is its business while it runs.
 ChildOutcome RunOpenly(const std::filesystem::path& program, const std::vector<std::string>& arguments);
@@ -37,6 +45,8 @@ std::string CodeInWords(int code);
 // the end is read.
 std::string LastLine(const std::filesystem::path& file);
 
+// The program that a shell would start by this name; empty if there is none.
+std::filesystem::path FindOnPath(const std::string& name);
 // This very program.
 std::filesystem::path OwnProgram();
 
