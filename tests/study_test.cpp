@@ -22,7 +22,7 @@ class StudyTest : public ::testing::Test {
   StudyTest() {
     for (const char* name : {"one", "two", "three"}) WriteTruth(folder_.Path() / name);
     options_.out = folder_.Path() / "out";
-    options_.jobs = 2;
+    options_.tasks.jobs = 2;
   }
 
   std::vector<StudyCell> Cells() const {
@@ -80,7 +80,7 @@ TEST_F(StudyTest, FinishedCellsAreNotRunAgain) {
 TEST_F(StudyTest, TheNumberOfJobsDoesNotMatter) {
   const std::string two = FormatMarkdown(RunStudy("study", Cells(), options_, Fake()));
   options_.out = folder_.Path() / "again";
-  options_.jobs = 1;
+  options_.tasks.jobs = 1;
   EXPECT_EQ(FormatMarkdown(RunStudy("study", Cells(), options_, Fake())), two);
 }
 

@@ -3,7 +3,6 @@
 
 #include "lumen/apps/adapting.h"
 #include "lumen/apps/app.h"
-#include "lumen/apps/child_program.h"
 #include "lumen/apps/interrupt.h"
 #include "lumen/apps/model_path.h"
 #include "lumen/apps/training.h"

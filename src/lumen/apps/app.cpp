@@ -64,6 +64,8 @@ class NameCollector : public ConfigVisitor {
 
 }  // namespace
 
+std::string VersionLine() { return StrCat("lumen ", Version(), " (", Commit(), ")"); }
+
 void AddInputOptions(Command& command, InputOptions& options) {
   command.Add("--sequence", options.sequence,
               "of a data set's folder that holds several (lumen info DIR lists them)");
@@ -128,18 +130,20 @@ namespace {
 void AddCommands(Command& app) {
   app.Listed("From a video to a surface",
              {AddRunCommand, AddViewCommand, AddFuseCommand, AddModelCommand, AddRegisterCommand,
-              AddCoverageCommand, AddReportCommand, AddExportCommand});
+              AddCoverageCommand, AddReportCommand, AddExportCommand, AddBatchCommand});
   app.Listed("Videos and cameras",
              {AddInfoCommand, AddCalibrateCommand, AddConvertCommand, AddSimulateCommand});
   app.Listed("How good it is", {AddEvalCommand, AddStudyCommand, AddBenchCommand});
   app.Listed("The networks", {AddPredictCommand, AddAdaptCommand, AddTrainCommand, AddVocabularyCommand});
   app.Listed("The program", {AddConfigCommand, AddCompletionCommand, AddManualCommand});
+  AddStudyCellCommand(app);
+  AddBatchVideoCommand(app);
+  AddTaskCommand(app);
 }
 
 void ParseAndRun(int argc, const char* const* argv) {
   Command app("lumen", "Lumen: dense monocular SLAM for endoscopy");
-  app.AddAnswer("--version", StrCat("lumen ", Version(), " (", Commit(), ")\n"),
-                "Display program version information and exit");
+  app.AddAnswer("--version", VersionLine() + "\n", "Display program version information and exit");
   app.RequireCommand();
   bool quiet = false;
   app.AddFlag("--quiet,-q", quiet, "print results and errors only");

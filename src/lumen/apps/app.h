@@ -13,6 +13,7 @@ namespace lumen {
 
 // Each adds its command with its options and its work.
 void AddAdaptCommand(Command& app);
+void AddBatchCommand(Command& app);
 void AddBenchCommand(Command& app);
 void AddCalibrateCommand(Command& app);
 void AddCompletionCommand(Command& app);
@@ -32,8 +33,13 @@ void AddRunCommand(Command& app);
 void AddSimulateCommand(Command& app);
 void AddTrainCommand(Command& app);
 void AddStudyCommand(Command& app);
+void AddStudyCellCommand(Command& app);  // hidden, as the next two: called by what others start
+void AddBatchVideoCommand(Command& app);
+void AddTaskCommand(Command& app);
 void AddViewCommand(Command& app);
 void AddVocabularyCommand(Command& app);
+
+std::string VersionLine();  // what --version answers: "lumen 0.1.0 (1a2b3c4)"
 
 // --calibration, --fov, --mask, --fps, --start, --end, --stride, --bgr.
 void AddInputOptions(Command& command, InputOptions& options);

@@ -83,6 +83,7 @@ struct Command::State {
   CLI::App* parser = nullptr;
   std::vector<std::unique_ptr<Option>> options;
   std::vector<std::unique_ptr<Command>> commands;
+  bool hidden = false;
 
   // `sample` tells what kind of value it is.
   static ValueKind KindOf(const std::string&) { return ValueKind::kText; }
@@ -148,6 +149,11 @@ void Command::Listed(const std::string& heading, std::initializer_list<void (*)(
   }
 }
 
+void Command::Hide() {
+  state_->hidden = true;
+  state_->parser->group("");
+}
+
 void Command::RequireCommand() { state_->parser->require_subcommand(1); }
 
 Option& Command::Add(const std::string& name, std::string& value, const std::string& help) {
@@ -202,6 +208,18 @@ void Command::DoFirst(std::function<void()> work) {
 
 bool Command::Given(const std::string& option) const { return state_->parser->count(option) > 0; }
 
+std::vector<GivenOption> Command::AllGiven() const {
+  std::vector<GivenOption> given;
+  for (const auto& option : state_->options) {
+    const OptionFacts& facts = option->state_->facts;
+    if (facts.is_argument || option->state_->parsed->count() == 0) continue;
+    const bool flag = facts.kind == ValueKind::kNone;
+    given.push_back({facts.names.back(), facts.kind,
+                     flag ? std::vector<std::string>() : option->state_->parsed->results()});
+  }
+  return given;
+}
+
 // What was written where a command, or one of its options, must stand, with what may have been meant; or why
 // the rest of it cannot be understood.
 std::string Command::WhatIsWrong(int argc, const char* const* argv, const std::string& otherwise) const {
@@ -226,8 +244,9 @@ std::string Command::WhatIsWrong(int argc, const char* const* argv, const std::s
       std::vector<std::string> names;
       const Command* meant = nullptr;
       for (const auto& each : command->state_->commands) {
-        names.push_back(each->state_->parser->get_name());
-        if (names.back() == word) meant = each.get();
+        const std::string name = each->state_->parser->get_name();
+        if (name == word) meant = each.get();
+        if (!each->state_->hidden) names.push_back(name);
       }
       if (meant == nullptr)
         return StrCat(called, " has no command \"", Printable(word), "\"", suggest(word, names));
@@ -253,10 +272,20 @@ void Command::ParseAndRun(int argc, const char* const* argv) {
   }
 }
 
+void Command::Parse(std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+  try {
+    state_->parser->parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    throw InputError(error.what());
+  }
+}
+
 CommandFacts Command::Facts() const {
   CommandFacts facts = {state_->parser->get_name(), state_->parser->get_description(), {}, {}};
   for (const auto& option : state_->options) facts.options.push_back(option->state_->facts);
-  for (const auto& command : state_->commands) facts.commands.push_back(command->Facts());
+  for (const auto& command : state_->commands)
+    if (!command->state_->hidden) facts.commands.push_back(command->Facts());
   return facts;
 }
 

@@ -152,7 +152,7 @@ std::vector<CtLiveEntry> StudyCtLive(const std::vector<NamedSequence>& sequences
                      {"--ct", fs::absolute(scan.file).string(), "--no-surface"}});
     places.push_back(scan.ct_from_world);
   }
-  const Study study = RunStudy("Live", cells, options.study, MakeProgramRunner(options.run_arguments));
+  const Study study = RunStudy("Live", cells, options.study, options.run_arguments);
   std::vector<CtLiveEntry> entries;
   for (size_t i = 0; i < plan.size(); ++i)
     entries.push_back(MeasureCell(plan[i], sequences, study.entries[i],

@@ -1,22 +1,17 @@
-#include "lumen/apps/study.h"
+#include "lumen/apps/study_cell.h"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <set>
 
 #include "lumen/apps/app.h"
-#include "lumen/apps/eval_pictures.h"
 #include "lumen/apps/interrupt.h"
-#include "lumen/apps/model_path.h"
 #include "lumen/apps/simulate_sequence.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
-#include "lumen/base/random.h"
-#include "lumen/base/version.h"
 #include "lumen/io/sequence_folder.h"
 #include "lumen/sim/suite.h"
 
@@ -24,88 +19,33 @@ namespace lumen {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string OwnVersion() { return StrCat(Version(), " ", Commit()); }
-
-// A name that is safe as a folder's.
-std::string FolderName(const std::string& name) {
-  std::string safe;
-  for (const char c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.';
-    safe += plain ? c : '_';
-  }
-  return safe.empty() || safe.front() == '.' ? "_" + safe : safe;
-}
-
-}  // namespace
-
 fs::path CellFolder(const fs::path& out, const std::string& variant, const std::string& sequence) {
   return out / "cells" / FolderName(variant) / FolderName(sequence);
 }
 
 namespace {
 
-std::string HashFile(const fs::path& path) {
-  const std::string bytes = ReadFile(path);
-  uint64_t hash = bytes.size();
-  for (size_t i = 0; i < bytes.size(); ++i)
-    hash = (hash ^ static_cast<uint8_t>(bytes[i])) * 0x100000001b3ULL;  // FNV-1a
-  char text[20];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(MixBits(hash)));
-  return text;
-}
-
-// Content of each model once: cells share them.
-class ModelHashes {
- public:
-  const std::string& Of(const fs::path& model) {
-    const auto found = hashes_.find(model);
-    if (found != hashes_.end()) return found->second;
-    const auto path = FindModel(model);
-    return hashes_[model] = path && fs::is_regular_file(*path) ? HashFile(*path) : "none";
-  }
-
- private:
-  std::map<fs::path, std::string> hashes_;
-};
-
-// What makes a cell the same cell.
-Json CellIdentity(const StudyCell& cell, ModelHashes& models) {
-  Json identity = Json::MakeObject();
-  identity["sequence"] = cell.sequence;
-  identity["folder"] = fs::absolute(cell.folder).lexically_normal().string();
-  identity["settings"] = Json::MakeArray();
-  for (const std::string& setting : cell.settings) identity["settings"].Append(setting);
-  identity["model_hash"] = models.Of(cell.model);
-  if (!cell.arguments.empty()) identity["arguments"] = Json::MakeArray();
-  for (const std::string& argument : cell.arguments) identity["arguments"].Append(argument);
-  return identity;
-}
-
 // A cell on its way through the study.
 struct Work {
-  StudyCell cell;
-  fs::path folder;
-  Json identity;
+  CellWork work;
   std::optional<Json> finished;  // its cell.json, if it need not run
   StudyEntry entry;
+  std::string Name() const { return StrCat(work.cell.variant, ", ", work.cell.sequence); }
 };
 
 // Whether the record may stand; throws where only the user can say.
 bool MayKeep(const Work& work, const Json& record, const StudyOptions& options) {
-  if (record.At("identity") != work.identity) {
+  if (record.At("identity") != work.work.identity) {
     if (options.rerun) return false;
-    throw InputError(work.folder,
+    throw InputError(work.work.folder,
                      StrCat("was run with other settings, model or sequence (", record.At("identity").Dump(),
                             "): choose another --out, or --rerun"));
   }
   const std::string& version = record.At("version").AsString();
   if (version == OwnVersion() || (options.allow_mixed_versions && !options.rerun)) return true;
   if (options.rerun) return false;
-  throw InputError(work.folder, StrCat("was run by Lumen ", version, ", this is ", OwnVersion(),
-                                       ": --rerun it, or --allow-mixed-versions"));
+  throw InputError(work.work.folder, StrCat("was run by Lumen ", version, ", this is ", OwnVersion(),
+                                            ": --rerun it, or --allow-mixed-versions"));
 }
 
 std::vector<Work> PlanWork(const std::vector<StudyCell>& cells, const StudyOptions& options) {
@@ -113,13 +53,16 @@ std::vector<Work> PlanWork(const std::vector<StudyCell>& cells, const StudyOptio
   std::vector<Work> plan;
   std::set<fs::path> folders;
   for (const StudyCell& cell : cells) {
-    Work work{cell, CellFolder(options.out, cell.variant, cell.sequence), CellIdentity(cell, models), {}, {}};
-    if (!folders.insert(work.folder).second)
+    Work work;
+    work.work = {cell, CellFolder(options.out, cell.variant, cell.sequence),
+                 CellIdentity(cell, models.Of(cell.model)), options.grading};
+    const fs::path& folder = work.work.folder;
+    if (!folders.insert(folder).second)
       throw InputError(StrCat("\"", cell.sequence, "\" is given twice for \"", cell.variant, "\""));
     work.entry.variant = cell.variant;
     work.entry.sequence = cell.sequence;
-    if (fs::exists(work.folder / "cell.json")) {
-      Json record = Json::Load(work.folder / "cell.json");
+    if (fs::exists(folder / kCellRecord)) {
+      Json record = Json::Load(folder / kCellRecord);
       if (MayKeep(work, record, options)) work.finished = std::move(record);
     }
     plan.push_back(std::move(work));
@@ -127,58 +70,71 @@ std::vector<Work> PlanWork(const std::vector<StudyCell>& cells, const StudyOptio
   return plan;
 }
 
-void WriteFigures(const fs::path& folder, const std::vector<NamedFigure>& figures) {
-  for (const NamedFigure& figure : figures) WriteFileAtomically(folder / (figure.name + ".svg"), figure.svg);
-}
+// Told of what becomes of each cell.
+class StudyProgress {
+ public:
+  explicit StudyProgress(size_t cells) : bar_("study", static_cast<int64_t>(cells)) {}
+  void Tell(const Work& work) {
+    const std::lock_guard lock(mutex_);
+    bar_.Update(++done_, work.Name());
+    if (!work.entry.failure.empty()) LogError(work.Name(), ": ", work.entry.failure);
+  }
 
-// Runs and grades one cell; its record is written last, so that a cell is finished or not there.
-Json RunOne(const Work& work, const StudyOptions& options, const RunCell& run) {
-  fs::remove_all(work.folder);
-  MakeDirectories(work.folder);
-  const Stopwatch watch;
-  run(work.cell, work.folder / "run");
-  const double seconds = watch.ElapsedMs() / 1000;
-  const Truth truth = LoadTruth(work.cell.folder);
-  Estimate estimate = LoadRunEstimate(work.folder / "run");
-  estimate.name = work.cell.variant;
-  const Grading grading = GradeEstimate(estimate, truth, options.grading);
-  WriteFigures(work.folder, DrawGrading(grading, estimate, truth, options.grading));
-  Json record = Json::MakeObject();
-  record["variant"] = work.cell.variant;
-  record["identity"] = work.identity;
-  record["version"] = OwnVersion();
-  record["seconds"] = seconds;
-  record["grades"] = GradingToJson(grading, estimate, truth);
-  WriteFileAtomically(work.folder / "cell.json", record.Dump(2) + "\n");
-  return record;
-}
+ private:
+  std::mutex mutex_;
+  ProgressBar bar_;
+  int64_t done_ = 0;
+};
 
-void RunPlan(std::vector<Work>& plan, const StudyOptions& options, const RunCell& run) {
-  std::vector<size_t> todo;
-  for (size_t i = 0; i < plan.size(); ++i)
-    if (!plan[i].finished) todo.push_back(i);
-  if (todo.size() < plan.size())
-    LogInfo(plan.size() - todo.size(), " of ", plan.size(), " cells are finished already");
-  if (todo.empty()) return;
-  ProgressBar progress("study", static_cast<int64_t>(todo.size()));
-  const int jobs = options.jobs > 0 ? options.jobs : AvailableCores();
-  std::mutex mutex;
-  int64_t done = 0;
+using DoCells = std::function<void(const std::vector<Work*>& todo, StudyProgress& progress)>;
+
+// In this process, so many at a time.
+void DoCellsHere(const std::vector<Work*>& todo, const StudyOptions& options, const RunCell& run,
+                 StudyProgress& progress) {
+  const int jobs = options.tasks.jobs > 0 ? options.tasks.jobs : AvailableCores();
   ParallelFor(static_cast<int64_t>(todo.size()), jobs, [&](int64_t i) {
     if (IsInterrupted()) return;
-    Work& work = plan[todo[static_cast<size_t>(i)]];
+    Work& work = *todo[static_cast<size_t>(i)];
     try {
-      work.finished = RunOne(work, options, run);
+      work.finished = RunAndGrade(work.work, run);
     } catch (const InputError& error) {
       work.entry.failure = error.what();
     } catch (const OutputError& error) {
       work.entry.failure = error.what();
     }
-    const std::lock_guard lock(mutex);
-    progress.Update(++done, StrCat(work.cell.variant, ", ", work.cell.sequence));
-    if (!work.entry.failure.empty())
-      LogError(work.cell.variant, ", ", work.cell.sequence, ": ", work.entry.failure);
+    progress.Tell(work);
   });
+}
+
+// Each a process of this program, wherever.
+void DoCellsAsTasks(const std::vector<Work*>& todo, const StudyOptions& options,
+                    const std::vector<std::string>& run_arguments, StudyProgress& progress) {
+  std::vector<Task> tasks;
+  for (Work* work : todo) {
+    std::error_code none;
+    fs::remove(work->work.folder / kCellRecord, none);  // of other settings: it is run again
+    tasks.push_back(MakeCellTask(work->Name(), work->work, run_arguments));
+  }
+  const auto engine = MakeTaskEngine(options.tasks, options.out);
+  engine->Run(tasks, [&](size_t i, const TaskOutcome& outcome) {
+    Work& work = *todo[i];
+    if (outcome.state == TaskOutcome::State::kDone)
+      work.finished = Json::Load(tasks[i].record);
+    else
+      work.entry.failure = outcome.reason;
+    progress.Tell(work);
+  });
+}
+
+void DoPlan(std::vector<Work>& plan, const DoCells& do_cells) {
+  std::vector<Work*> todo;
+  for (Work& work : plan)
+    if (!work.finished) todo.push_back(&work);
+  if (todo.size() < plan.size())
+    LogInfo(plan.size() - todo.size(), " of ", plan.size(), " cells are finished already");
+  if (todo.empty()) return;
+  StudyProgress progress(todo.size());
+  do_cells(todo, progress);
 }
 
 template <typename Field>
@@ -191,12 +147,14 @@ std::vector<std::string> Distinct(const std::vector<StudyCell>& cells, Field fie
 
 }  // namespace
 
-Study RunStudy(const std::string& title, const std::vector<StudyCell>& cells, const StudyOptions& options,
-               const RunCell& run) {
+namespace {
+
+Study DoStudy(const std::string& title, const std::vector<StudyCell>& cells, const StudyOptions& options,
+              const DoCells& do_cells) {
   std::vector<Work> plan = PlanWork(cells, options);
   MakeDirectories(options.out);
   CatchInterrupts();
-  RunPlan(plan, options, run);
+  DoPlan(plan, do_cells);
   EndIfInterrupted("the same command goes on with the cells that are left");
   Study study;
   study.title = title;
@@ -212,6 +170,22 @@ Study RunStudy(const std::string& title, const std::vector<StudyCell>& cells, co
   }
   RequireOneVersion(versions, options.allow_mixed_versions, study);
   return study;
+}
+
+}  // namespace
+
+Study RunStudy(const std::string& title, const std::vector<StudyCell>& cells, const StudyOptions& options,
+               const RunCell& run) {
+  return DoStudy(title, cells, options, [&](const std::vector<Work*>& todo, StudyProgress& progress) {
+    DoCellsHere(todo, options, run, progress);
+  });
+}
+
+Study RunStudy(const std::string& title, const std::vector<StudyCell>& cells, const StudyOptions& options,
+               const std::vector<std::string>& run_arguments) {
+  return DoStudy(title, cells, options, [&](const std::vector<Work*>& todo, StudyProgress& progress) {
+    DoCellsAsTasks(todo, options, run_arguments, progress);
+  });
 }
 
 void RequireOneVersion(const std::vector<std::string>& versions, bool allowed, Study& study) {

@@ -1,6 +1,7 @@
 // A study: many runs, graded and laid side by side. Cells (a sequence under one variant) run beside one
 // another; a finished cell is not run again, so that a study that was broken off goes on where it stopped.
 //   OUT/cells/VARIANT/SEQUENCE/run         what the run wrote
+//   OUT/cells/VARIANT/SEQUENCE/log.txt     what it said
 //   OUT/cells/VARIANT/SEQUENCE/cell.json   its grades, settings and version; written last
 //   OUT/study.md, .csv, .json, .html, boxes.svg
 #pragma once
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "lumen/apps/grading.h"
+#include "lumen/apps/task_options.h"
 #include "lumen/eval/study_table.h"
 
 namespace lumen {
@@ -27,12 +29,9 @@ struct StudyCell {
 // Runs one cell, leaving a run's folder at `out`. Throws InputError or OutputError if it fails.
 using RunCell = std::function<void(const StudyCell& cell, const std::filesystem::path& out)>;
 
-// `lumen run` of this very program as a process of its own; what it says goes to `log.txt` beside `out`.
-RunCell MakeProgramRunner(std::vector<std::string> extra_arguments = {});
-
 struct StudyOptions {
   std::filesystem::path out;
-  int jobs = 0;                       // cells at a time; 0: one a core
+  TaskOptions tasks;
   bool rerun = false;                 // cells of other settings or versions are run again
   bool allow_mixed_versions = false;  // … or kept, and the report says so
   GradingOptions grading;
@@ -43,6 +42,10 @@ struct StudyOptions {
 // another version of Lumen.
 Study RunStudy(const std::string& title, const std::vector<StudyCell>& cells, const StudyOptions& options,
                const RunCell& run);
+
+// The same with `lumen run`, each cell a process of its own, here or on a cluster (study_cell.h).
+Study RunStudy(const std::string& title, const std::vector<StudyCell>& cells, const StudyOptions& options,
+               const std::vector<std::string>& run_arguments);
 
 // Where a study keeps a cell; its run is in `run` there.
 std::filesystem::path CellFolder(const std::filesystem::path& out, const std::string& variant,

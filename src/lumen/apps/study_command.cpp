@@ -46,7 +46,7 @@ void RunSuite(const StudyRunOptions& options) {
   std::vector<StudyCell> cells;
   for (const NamedSequence& sequence : ResolveSequences(options))
     cells.push_back({"lumen", sequence.name, sequence.folder, options.settings, options.model});
-  const Study study = RunStudy("Suite", cells, options.study, MakeProgramRunner(options.run_arguments));
+  const Study study = RunStudy("Suite", cells, options.study, options.run_arguments);
   ReportStudy(study, options, "lumen");
   RequireAllCells(study);
 }
@@ -59,7 +59,7 @@ void RunAblation(const StudyRunOptions& options) {
       cells.push_back({ablation.name, sequence.name, sequence.folder,
                        Joined(options.settings, ablation.settings), options.model});
   }
-  const Study study = RunStudy("Ablation", cells, options.study, MakeProgramRunner(options.run_arguments));
+  const Study study = RunStudy("Ablation", cells, options.study, options.run_arguments);
   ReportStudy(study, options, "full");
   RequireAllCells(study);
 }
@@ -100,13 +100,14 @@ void AddStudyRunOptions(Command& command, StudyRunOptions& options) {
   command.Add("--model", options.model, "weights, instead of the usual ones");
   command.Add("--set", options.settings, "one parameter for all runs, as name=value").Hint(SettingHints());
   command.Add("--run-arg", options.run_arguments, "one more argument for every `lumen run`");
-  command.Add("--jobs", options.study.jobs, "runs at a time; 0: one a core").Within(0, 1024);
+  AddTaskOptions(command, options.study.tasks, "runs");
   command.AddFlag("--rerun", options.study.rerun, "run cells of other settings or versions again");
   command.AddFlag("--allow-mixed-versions", options.study.allow_mixed_versions,
                   "keep cells of other versions, and say so");
 }
 
 std::vector<NamedSequence> ResolveSequences(const StudyRunOptions& options) {
+  MakeTaskEngine(options.study.tasks, options.study.out);  // whether there is one, before minutes are spent
   std::vector<fs::path> folders = options.sequences;
   if (folders.empty()) {
     SuiteChoice suite = options.suite;

@@ -71,7 +71,7 @@ void RunCoverageStudy(StudyRunOptions options) {
       cells.push_back({lens, sequence.name, sequence.folder, options.settings, options.model});
     if (!options.sequences.empty()) break;
   }
-  const Study study = RunStudy("Coverage", cells, options.study, MakeProgramRunner(options.run_arguments));
+  const Study study = RunStudy("Coverage", cells, options.study, options.run_arguments);
   std::vector<std::pair<std::string, CoverageScore>> scores;
   for (const StudyCell& cell : cells) {
     const fs::path record = CellFolder(options.study.out, cell.variant, cell.sequence) / "cell.json";

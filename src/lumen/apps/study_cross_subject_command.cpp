@@ -226,7 +226,7 @@ void RunCrossSubject(const fs::path& path, const StudyRunOptions& options, const
         cells.push_back({kAgainst, sequence.name, sequence.folder, options.settings, options.model});
     }
   }
-  const Study all = RunStudy("Cross-subject", cells, options.study, MakeProgramRunner(options.run_arguments));
+  const Study all = RunStudy("Cross-subject", cells, options.study, options.run_arguments);
   Study pooled = all;
   std::erase(pooled.variants, kAgainst);
   std::erase_if(pooled.entries, [&](const StudyEntry& entry) { return entry.variant == kAgainst; });

@@ -60,7 +60,7 @@ void RunCt(const StudyRunOptions& options, const CtChoice& choice, const CtStudy
   std::vector<StudyCell> cells;
   for (const NamedSequence& sequence : sequences)
     cells.push_back({"lumen", sequence.name, sequence.folder, options.settings, options.model});
-  RunStudy("CT", cells, options.study, MakeProgramRunner(options.run_arguments));
+  RunStudy("CT", cells, options.study, options.run_arguments);
   if (!choice.volumes.empty()) return RegisterToVolumes(options, choice, ct, sequences);
   std::vector<CtEntry> entries;
   for (const NamedSequence& sequence : sequences) {

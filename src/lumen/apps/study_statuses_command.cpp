@@ -102,7 +102,7 @@ std::string FormatSaid(const SaidOf& findings) {
 void RunStatuses(const StudyRunOptions& options) {
   std::map<std::string, Degradation> degradations;
   const std::vector<StudyCell> cells = MakeCells(options, degradations);
-  const Study study = RunStudy("Statuses", cells, options.study, MakeProgramRunner(options.run_arguments));
+  const Study study = RunStudy("Statuses", cells, options.study, options.run_arguments);
   SaidOf findings;
   for (const StudyCell& cell : cells) {
     const fs::path record = CellFolder(options.study.out, cell.variant, cell.sequence) / "cell.json";

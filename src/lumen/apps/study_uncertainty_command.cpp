@@ -130,7 +130,7 @@ void RunUncertainty(StudyRunOptions options) {
       cells.push_back({lens, sequence.name, sequence.folder, options.settings, options.model});
     if (!options.sequences.empty()) break;
   }
-  const Study study = RunStudy("Uncertainty", cells, options.study, MakeProgramRunner(options.run_arguments));
+  const Study study = RunStudy("Uncertainty", cells, options.study, options.run_arguments);
   Findings findings;
   for (const StudyCell& cell : cells) {
     const fs::path record = CellFolder(options.study.out, cell.variant, cell.sequence) / "cell.json";

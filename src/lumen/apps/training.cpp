@@ -1,12 +1,21 @@
 #include "lumen/apps/training.h"
 
 #include "lumen/apps/app.h"
-#include "lumen/apps/child_program.h"
 #include "lumen/apps/vocabulary_request.h"
+#include "lumen/base/error.h"
+#include "lumen/tasks/child_program.h"
 
 namespace lumen {
 
 namespace fs = std::filesystem;
+
+fs::path FindTrainer() {
+  const fs::path here = OwnProgram().parent_path();
+  for (const fs::path& candidate : {here / "lumen-train", here / "../lib/lumen/lumen-train"}) {
+    if (fs::exists(candidate)) return candidate;
+  }
+  throw InputError("lumen-train is not installed: build Lumen where Torch is found");
+}
 
 fs::path TrainedModel(const fs::path& out) { return out / "model.safetensors"; }
 

@@ -17,6 +17,9 @@ struct TrainingRequest {
   int word_subjects = 48;  // simulated ones it is made of, beside the data
 };
 
+// The training program beside this one: it links Torch, this one does not. Throws InputError.
+std::filesystem::path FindTrainer();
+
 // Where it leaves its model.
 std::filesystem::path TrainedModel(const std::filesystem::path& out);
 // False if it was stopped before its end. Throws ExitRequest with the trainer's code where it failed, after

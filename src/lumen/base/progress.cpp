@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <iostream>
 
 #include "lumen/base/log.h"
@@ -21,7 +22,10 @@ constexpr double kPlainPeriodMs = 10000;  // a log file wants few lines
 ProgressBar::ProgressBar(std::string title, int64_t total)
     : title_(std::move(title)), total_(total), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
-ProgressBar::~ProgressBar() { Finish(); }
+// What failed before it began is told in a line of its own.
+ProgressBar::~ProgressBar() {
+  if (done_ > 0 || std::uncaught_exceptions() == 0) Finish();
+}
 
 void ProgressBar::Update(int64_t done, const std::string& note) {
   done_ = done;

@@ -1,18 +1,21 @@
-#include "lumen/apps/child_program.h"
+#include "lumen/tasks/child_program.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
-#include "lumen/apps/interrupt.h"
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
 
@@ -80,23 +83,36 @@ int Await(pid_t child) {
   return CodeOf(status);
 }
 
-// The same, but a program that is interrupted interrupts its child, which a terminal may have done already.
-int AwaitOrStop(pid_t child) {
+// The same, but a program that is to stop stops its child, which a terminal may have done already.
+int AwaitOrStop(pid_t child, const ShouldStop& stop) {
   constexpr useconds_t kPause = 20000;
   int status = 0;
   bool told = false;
   while (true) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended > 0 || (ended < 0 && errno != EINTR)) break;
-    if (IsInterrupted() && !std::exchange(told, true)) kill(child, SIGTERM);
+    if (!told && stop()) told = kill(child, SIGTERM) == 0;
     usleep(kPause);
   }
   return CodeOf(status);
 }
 
+// All that was written to a file that is open here.
+std::string ReadBack(int file) {
+  std::string text;
+  std::array<char, 4096> buffer;
+  ::lseek(file, 0, SEEK_SET);
+  for (ssize_t got = 0; (got = ::read(file, buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<size_t>(got));
+  return text;
+}
+
 }  // namespace
 
-int RunLogged(const fs::path& program, const std::vector<std::string>& arguments, const fs::path& log) {
+int RunLogged(const fs::path& program, const std::vector<std::string>& arguments, const fs::path& log,
+              const ShouldStop& stop) {
+  std::error_code gone;
+  fs::remove(log, gone);  // whoever still writes the old one, on a node that was given up, keeps to it
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const int fault = errno;
@@ -116,7 +132,35 @@ int RunLogged(const fs::path& program, const std::vector<std::string>& arguments
     throw;
   }
   close_both();
-  return AwaitOrStop(child);
+  return AwaitOrStop(child, stop);
+}
+
+int RunBeside(const fs::path& program, const std::vector<std::string>& arguments, const ShouldStop& stop) {
+  return AwaitOrStop(Start(program, arguments, {}), stop);
+}
+
+CapturedOutcome RunCaptured(const fs::path& program, const std::vector<std::string>& arguments,
+                            const ShouldStop& stop) {
+  // Memory with a name for a file: a pipe would have to be read while it runs.
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int out = ::memfd_create("out", MFD_CLOEXEC);
+  const int err = ::memfd_create("err", MFD_CLOEXEC);
+  const auto close_all = [&] {
+    for (const int each : {null, out, err}) ::close(each);
+  };
+  CapturedOutcome outcome;
+  try {
+    if (null < 0 || out < 0 || err < 0)
+      throw InputError(program, "cannot be started: no file is left to open");
+    outcome.code = AwaitOrStop(Start(program, arguments, {null, out, err}), stop);
+    outcome.out = ReadBack(out);
+    outcome.err = ReadBack(err);
+  } catch (...) {
+    close_all();
+    throw;
+  }
+  close_all();
+  return outcome;
 }
 
 ChildOutcome RunOpenly(const fs::path& program, const std::vector<std::string>& arguments) {
@@ -154,13 +198,34 @@ ChildOutcome RunOpenly(const fs::path& program, const std::vector<std::string>& 
   return outcome;
 }
 
-fs::path FindTrainer() {
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& candidate : {here / "lumen-train", here / "../lib/lumen/lumen-train"}) {
-    if (fs::exists(candidate)) return candidate;
-  }
-  throw InputError("lumen-train is not installed: build Lumen where Torch is found");
+std::string CodeInWords(int code) {
+  constexpr int kSignals = 128;
+  if (code <= kSignals) return StrCat("ended with code ", code);
+  const char* name = ::sigabbrev_np(code - kSignals);
+  return name != nullptr ? StrCat("was ended by SIG", name) : StrCat("was ended by signal ", code - kSignals);
 }
+
+std::string LastLine(const fs::path& file) {
+  constexpr std::streamoff kEnd = 1 << 16;
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  if (!stream) return "";
+  stream.seekg(std::max<std::streamoff>(0, stream.tellg() - kEnd));
+  std::string last;
+  for (std::string line; std::getline(stream, line);)
+    if (!Trim(line).empty()) last = Trim(line);
+  return last;
+}
+
+fs::path FindOnPath(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : Split(path != nullptr ? path : "", ':')) {
+    const fs::path candidate = fs::absolute(folder) / name;
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+fs::path OwnProgram() { return fs::read_symlink("/proc/self/exe"); }
 
 }  // namespace lumen
