@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Studies on a real Slurm of one node, which lives and ends with this script in a scratch folder.
+#   tests/slurm.sh BUILD           a study whose task is killed, whose node drains and fails, whose watcher is killed
+#   tests/slurm.sh BUILD measure   how much longer it takes than the same study without Slurm
+# Skips, with a line that says why, where there is no Slurm or we are not root.
+set -euo pipefail
+build=$(cd "$1" && pwd)
+lumen=$build/bin/lumen
+skip() { echo "skipped: $*"; exit 77; }
+[ "$(id -u)" = 0 ] || skip "Slurm's daemons are started by root here"
+for program in slurmctld slurmd munged sbatch squeue; do
+  command -v $program >/dev/null || skip "$program is not installed"
+done
+
+scratch=$(mktemp -d /tmp/lumen-slurm.XXXXXX)
+host=$(hostname -s)
+export SLURM_CONF=$scratch/slurm.conf
+unset "${!SLURM_JOB@}" "${!SBATCH@}"
+study_pid=
+stop_pid_of() { [ ! -s "$1" ] || kill "$(cat "$1")" 2>/dev/null || true; }
+finish() {
+  local code=$?
+  [ -z "$study_pid" ] || kill -9 "$study_pid" 2>/dev/null || true
+  scancel --user=root 2>/dev/null || true
+  sleep 1
+  for daemon in slurmd slurmctld munged; do stop_pid_of "$scratch/$daemon.pid"; done
+  [ $code = 0 ] || tail -n 20 "$scratch"/*.log "$scratch/said"
+  sleep 1
+  rm -rf "$scratch"
+}
+trap finish EXIT
+fail() { echo "failed: $*"; exit 1; }
+# until_true SECONDS COMMAND…
+until_true() {
+  local left=$((10 * $1))
+  shift
+  until "$@"; do
+    sleep 0.1
+    left=$((left - 1))
+    [ $left -gt 0 ] || fail "in vain waited for: $*"
+  done
+}
+
+# A free port and the one after it, unless somebody is quicker.
+port=$((20000 + RANDOM % 10000))
+start_slurm() {
+  dd if=/dev/urandom of="$scratch/munge.key" bs=128 count=1 status=none
+  chmod 600 "$scratch/munge.key"
+  munged --force --key-file="$scratch/munge.key" --socket="$scratch/munge.socket" --seed-file="$scratch/munge.seed" \
+    --pid-file="$scratch/munged.pid" --log-file="$scratch/munged.log"
+  cat >"$SLURM_CONF" <<END
+ClusterName=scratch
+SlurmctldHost=$host(localhost)
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
+AuthInfo=socket=$scratch/munge.socket
+NodeName=$host NodeAddr=localhost CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP
+SlurmUser=root
+StateSaveLocation=$scratch/state
+SlurmdSpoolDir=$scratch/spool
+SlurmctldLogFile=$scratch/slurmctld.log
+SlurmdLogFile=$scratch/slurmd.log
+SlurmctldPidFile=$scratch/slurmctld.pid
+SlurmdPidFile=$scratch/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+ReturnToService=2
+KillWait=2
+END
+  mkdir "$scratch/state" "$scratch/spool"
+  slurmctld -f "$SLURM_CONF"
+  slurmd -f "$SLURM_CONF"
+  until_true 30 node_is idle
+}
+node_is() { [ "$(sinfo --noheader --format=%T 2>/dev/null)" = "$1" ]; }
+node_takes_tasks() { node_is idle || node_is mixed || node_is allocated; }
+# One that was down may be back by itself, with its daemon's next word.
+resume_node() { scontrol update nodename="$host" state=resume 2>/dev/null; node_takes_tasks; }
+set_node() { scontrol update nodename="$host" state="$1" reason=test; }
+
+study() { "$lumen" study suite --subjects "$subjects" --frames "$frames" --data "$scratch/data" "$@"; }
+begin_study() {
+  "$lumen" study suite --subjects "$subjects" --frames "$frames" --data "$scratch/data" --out "$scratch/out" \
+    --on slurm >"$scratch/table" 2>"$scratch/said" &
+  study_pid=$!
+}
+# The cells' processes, and how many tasks ended well.
+cells() { pgrep -f "^lumen study-cell .*$scratch/out"; }
+a_cell_runs() { [ -n "$(cells)" ]; }
+no_cell_runs() { [ -z "$(cells)" ]; }
+says() { grep -q "$1" "$scratch/said"; }
+completed() { squeue --noheader --array --states=COMPLETED --format=%i | wc -l; }
+
+try_everything() {
+  subjects=nasal-1,colon-5,bronchus-8,stomach-11 frames=24
+  study --out "$scratch/here" --jobs 2 >/dev/null
+  begin_study
+
+  echo "-- a task's process is killed"
+  until_true 60 a_cell_runs
+  kill -9 "$(cells | head -n 1)"
+  until_true 30 says "lost on node $host (was ended by SIGKILL), attempt 2 of 3"
+
+  echo "-- the node drains, and the watcher is killed meanwhile"
+  set_node drain
+  until_true 60 no_cell_runs
+  kill -9 "$study_pid"
+  { wait "$study_pid" || true; } 2>/dev/null
+  [ "$(completed)" -lt 4 ] || fail "all was over before"
+  sleep 1
+  no_cell_runs || fail "a drained node starts tasks"
+  begin_study
+  until_true 30 says "of an earlier call goes on"
+  until_true 30 resume_node
+
+  echo "-- the node fails"
+  until_true 60 a_cell_runs
+  set_node down
+  until_true 60 says "lost on node $host (NODE_FAIL)"
+  until_true 60 no_cell_runs
+  until_true 30 resume_node
+
+  wait "$study_pid" || fail "the study ended with $?: $(cat "$scratch/said")"
+  study_pid=
+  cat "$scratch/said"
+  cmp "$scratch/out/study.md" "$scratch/here/study.md" || fail "another table than without Slurm"
+  cmp "$scratch/out/study.csv" "$scratch/here/study.csv" || fail "other numbers than without Slurm"
+  [ "$(completed)" = 4 ] || fail "$(completed) tasks ended well, not each cell once"
+  ls "$scratch"/out/.slurm/lumen-* >/dev/null 2>&1 && fail "lists are left behind"
+
+  echo "-- faults, each in one line"
+  local line
+  line=$(study --out "$scratch/none" --on slurm --partition nowhere 2>&1 >/dev/null) && fail "no partition, but code 0"
+  echo "$line"
+  [ "$(wc -l <<<"$line")" = 1 ] && grep -q "nowhere" <<<"$line" || fail "a bad partition"
+}
+
+measure() {
+  subjects=nasal-1,colon-5,bronchus-8,stomach-11 frames=60
+  study --out "$scratch/data-only" --jobs 2 --run-arg=--no-such-option >/dev/null 2>&1 || true
+  local turn start
+  for turn in 1 2; do
+    for where in "--jobs 2" "--on slurm"; do
+      start=$(date +%s.%N)
+      study --out "$scratch/$turn-${where##* }" $where >/dev/null 2>&1
+      echo "$where: $(echo "$(date +%s.%N) - $start" | bc) s"
+    done
+    cmp "$scratch/$turn-2/study.md" "$scratch/$turn-slurm/study.md" && echo "the same table"
+  done
+}
+
+start_slurm
+if [ "${2:-}" = measure ]; then measure; else try_everything; fi
+echo "studies on Slurm end as they should"
