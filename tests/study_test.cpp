@@ -1,5 +1,5 @@
 // Studies with cells that stand in for SLAM: what is run, what is kept, what is refused, what is written.
-#include "lumen/apps/study.h"
+#include "lumen/apps/study_cell.h"
 
 #include <gtest/gtest.h>
 
@@ -96,6 +96,25 @@ TEST_F(StudyTest, AFailedCellIsSaidAndTriedAgain) {
   EXPECT_NE(FormatMarkdown(study).find("failed: the run ended with code 70"), std::string::npos);
   RunStudy("study", Cells(), options_, Fake());
   EXPECT_EQ(runs_, 6);
+}
+
+// A cluster may take a node for dead that is not.
+TEST_F(StudyTest, AnAttemptThatWasGivenUpDoesNotMixWithTheNext) {
+  const StudyCell cell = Cells()[0];
+  const CellWork work{cell, options_.out / "cell", CellIdentity(cell, "none"), {}};
+  Json record;
+  const RunCell slow = [&](const StudyCell& same, const fs::path& out) {
+    WriteRun(out, 5);
+    record = RunAndGrade(work, Fake());
+    WriteRun(out.parent_path() / "late", 5);
+    throw InputError("too late for " + same.sequence);
+  };
+  EXPECT_THROW(RunAndGrade(work, slow), InputError);
+  EXPECT_EQ(ReadFile(work.folder / kCellRecord), record.Dump(2) + "\n");
+  EXPECT_LT(record.At("grades").At("ate_trans").AsDouble(), 1);
+  EXPECT_EQ(FormatMarkdown(RunStudy("study", {cell}, options_, Fake())).find("failed"), std::string::npos);
+  for (const fs::directory_entry& entry : fs::directory_iterator(work.folder))
+    EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
 }
 
 TEST_F(StudyTest, OtherSettingsAreRefusedUnlessRunAgain) {

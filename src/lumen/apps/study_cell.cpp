@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <atomic>
+
 #include "lumen/apps/app.h"
 #include "lumen/apps/eval_pictures.h"
 #include "lumen/apps/interrupt.h"
@@ -121,7 +123,8 @@ class Aside {
   explicit Aside(const fs::path& cell) : cell_(cell) {
     char node[256] = "";
     ::gethostname(node, sizeof(node) - 1);
-    path_ = cell / StrCat(".attempt-", node, "-", ::getpid());
+    static std::atomic<int> number = 0;
+    path_ = cell / StrCat(".attempt-", node, "-", ::getpid(), "-", ++number);
     MakeDirectories(cell);
     for (const fs::directory_entry& entry : fs::directory_iterator(cell))
       if (!IsEngines(entry.path())) fs::remove_all(entry.path());
