@@ -77,6 +77,14 @@ TEST_F(StudyTest, FinishedCellsAreNotRunAgain) {
   EXPECT_EQ(FormatMarkdown(first), FormatMarkdown(second));
 }
 
+TEST_F(StudyTest, ANameThatIsNoTextIsKnownAgain) {
+  const fs::path folder = WriteTruth(folder_.Path() / "\xff");
+  const std::vector<StudyCell> cells = {{"full", "one", folder, {}, {}}};
+  RunStudy("study", cells, options_, Fake());
+  RunStudy("study", cells, options_, Fake());
+  EXPECT_EQ(runs_, 1);
+}
+
 TEST_F(StudyTest, TheNumberOfJobsDoesNotMatter) {
   const std::string two = FormatMarkdown(RunStudy("study", Cells(), options_, Fake()));
   options_.out = folder_.Path() / "again";
@@ -101,7 +109,7 @@ TEST_F(StudyTest, AFailedCellIsSaidAndTriedAgain) {
 // A cluster may take a node for dead that is not.
 TEST_F(StudyTest, AnAttemptThatWasGivenUpDoesNotMixWithTheNext) {
   const StudyCell cell = Cells()[0];
-  const CellWork work{cell, options_.out / "cell", CellIdentity(cell, "none"), {}};
+  const CellWork work{cell, options_.out / "cell", "none", {}};
   Json record;
   const RunCell slow = [&](const StudyCell& same, const fs::path& out) {
     WriteRun(out, 5);
@@ -277,6 +285,17 @@ TEST_F(StudyCli, ARunThatFailsIsReportedAndEndsWithTwo) {
   ExpectFault(line, "1 of 1 cells failed");
   EXPECT_NE(ReadFile(folder_.Path() / "s" / "study.md").find("one, lumen: failed"), std::string::npos);
   EXPECT_TRUE(fs::exists(folder_.Path() / "s" / "cells" / "lumen" / "one" / "log.txt"));
+}
+
+// Names of files are bytes, and what a cell is told to do passes through text.
+TEST_F(StudyCli, ASequenceMayHaveANameThatIsNoText) {
+  const fs::path folder = folder_.Path() / "50%\xff 'x'";
+  fs::create_directories(folder);
+  ExpectFault(StrCat("study suite \"$(printf '", folder_.Path().string(), "/50%%\\377 \\047x\\047')\" --out ",
+                     Path("s")),
+              "1 of 1 cells failed");
+  const std::string table = ReadFile(folder_.Path() / "s" / "study.md");
+  EXPECT_EQ(table.find("no such file"), std::string::npos) << table;
 }
 
 TEST_F(StudyCli, SequencesMustExistAndHaveNamesOfTheirOwn) {
