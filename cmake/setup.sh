@@ -9,7 +9,8 @@ CHECK_PACKAGES=(libgtest-dev clang-format-14 libtorch-dev libgloo-dev libopenbla
                 libgl1-mesa-dri man-db file python3-dev python3-numpy pybind11-dev colmap)
 WEB_PACKAGES=()  # Node.js builds the viewer's page; one that is there already, from wherever, is good
 command -v npm >/dev/null || WEB_PACKAGES=(nodejs npm)
-FULL_PACKAGES=(clang-tidy-14 clang-14 libclang-rt-14-dev libbenchmark-dev debootstrap)
+FULL_PACKAGES=(clang-tidy-14 clang-14 libclang-rt-14-dev libbenchmark-dev debootstrap
+               slurmctld slurmd slurm-client munge)
 
 # What goes on without a package that this system does not have; a package not named here is a must.
 declare -A WITHOUT=(
@@ -22,6 +23,10 @@ declare -A WITHOUT=(
   [libopenblas0-pthread]="training and its tests are left out"
   [chromium]="the viewer's page is not tried in a browser"
   [pybind11-dev]="the Python module is left out"
+  [slurmctld]="studies are not tried on a real Slurm"
+  [slurmd]="studies are not tried on a real Slurm"
+  [slurm-client]="studies are not tried on a real Slurm"
+  [munge]="studies are not tried on a real Slurm"
   [colmap]="an exported model is not tried in COLMAP"
   [libgdcm-dev]="CTs are not read from DICOM"
   [libopenigtlink-dev]="runs are not followed over OpenIGTLink"

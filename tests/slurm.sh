@@ -77,6 +77,7 @@ END
   until_true 30 node_is idle
 }
 node_is() { [ "$(sinfo --noheader --format=%T 2>/dev/null)" = "$1" ]; }
+controller_answers() { squeue >/dev/null 2>&1; }
 node_takes_tasks() { node_is idle || node_is mixed || node_is allocated; }
 # One that was down may be back by itself, with its daemon's next word.
 resume_node() { scontrol update nodename="$host" state=resume 2>/dev/null; node_takes_tasks; }
@@ -96,7 +97,7 @@ says() { grep -q "$1" "$scratch/said"; }
 completed() { squeue --noheader --array --states=COMPLETED --format=%i | wc -l; }
 
 try_everything() {
-  subjects=nasal-1,colon-5,bronchus-8,stomach-11 frames=24
+  subjects=nasal-1,colon-5,bronchus-8,stomach-11 frames=36
   study --out "$scratch/here" --jobs 2 >/dev/null
   begin_study
 
@@ -116,6 +117,13 @@ try_everything() {
   begin_study
   until_true 30 says "of an earlier call goes on"
   until_true 30 resume_node
+
+  echo "-- the controller is restarted"
+  until_true 60 a_cell_runs
+  stop_pid_of "$scratch/slurmctld.pid"
+  until_true 60 says "asking again"
+  slurmctld -f "$SLURM_CONF"
+  until_true 30 controller_answers
 
   echo "-- the node fails"
   until_true 60 a_cell_runs
@@ -143,11 +151,11 @@ measure() {
   subjects=nasal-1,colon-5,bronchus-8,stomach-11 frames=60
   study --out "$scratch/data-only" --jobs 2 --run-arg=--no-such-option >/dev/null 2>&1 || true
   local turn start
-  for turn in 1 2; do
+  for turn in 1 2 3; do
     for where in "--jobs 2" "--on slurm"; do
       start=$(date +%s.%N)
       study --out "$scratch/$turn-${where##* }" $where >/dev/null 2>&1
-      echo "$where: $(echo "$(date +%s.%N) - $start" | bc) s"
+      echo "$where: $(echo "$(date +%s.%N) - $start" | bc) s; others' work: load $(cut -d ' ' -f 1 /proc/loadavg)"
     done
     cmp "$scratch/$turn-2/study.md" "$scratch/$turn-slurm/study.md" && echo "the same table"
   done

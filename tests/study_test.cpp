@@ -1,5 +1,5 @@
 // Studies with cells that stand in for SLAM: what is run, what is kept, what is refused, what is written.
-#include "lumen/apps/study.h"
+#include "lumen/apps/study_cell.h"
 
 #include <gtest/gtest.h>
 
@@ -77,6 +77,14 @@ TEST_F(StudyTest, FinishedCellsAreNotRunAgain) {
   EXPECT_EQ(FormatMarkdown(first), FormatMarkdown(second));
 }
 
+TEST_F(StudyTest, ANameThatIsNoTextIsKnownAgain) {
+  const fs::path folder = WriteTruth(folder_.Path() / "\xff");
+  const std::vector<StudyCell> cells = {{"full", "one", folder, {}, {}}};
+  RunStudy("study", cells, options_, Fake());
+  RunStudy("study", cells, options_, Fake());
+  EXPECT_EQ(runs_, 1);
+}
+
 TEST_F(StudyTest, TheNumberOfJobsDoesNotMatter) {
   const std::string two = FormatMarkdown(RunStudy("study", Cells(), options_, Fake()));
   options_.out = folder_.Path() / "again";
@@ -96,6 +104,25 @@ TEST_F(StudyTest, AFailedCellIsSaidAndTriedAgain) {
   EXPECT_NE(FormatMarkdown(study).find("failed: the run ended with code 70"), std::string::npos);
   RunStudy("study", Cells(), options_, Fake());
   EXPECT_EQ(runs_, 6);
+}
+
+// A cluster may take a node for dead that is not.
+TEST_F(StudyTest, AnAttemptThatWasGivenUpDoesNotMixWithTheNext) {
+  const StudyCell cell = Cells()[0];
+  const CellWork work{cell, options_.out / "cell", "none", {}};
+  Json record;
+  const RunCell slow = [&](const StudyCell& same, const fs::path& out) {
+    WriteRun(out, 5);
+    record = RunAndGrade(work, Fake());
+    WriteRun(out.parent_path() / "late", 5);
+    throw InputError("too late for " + same.sequence);
+  };
+  EXPECT_THROW(RunAndGrade(work, slow), InputError);
+  EXPECT_EQ(ReadFile(work.folder / kCellRecord), record.Dump(2) + "\n");
+  EXPECT_LT(record.At("grades").At("ate_trans").AsDouble(), 1);
+  EXPECT_EQ(FormatMarkdown(RunStudy("study", {cell}, options_, Fake())).find("failed"), std::string::npos);
+  for (const fs::directory_entry& entry : fs::directory_iterator(work.folder))
+    EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
 }
 
 TEST_F(StudyTest, OtherSettingsAreRefusedUnlessRunAgain) {
@@ -258,6 +285,17 @@ TEST_F(StudyCli, ARunThatFailsIsReportedAndEndsWithTwo) {
   ExpectFault(line, "1 of 1 cells failed");
   EXPECT_NE(ReadFile(folder_.Path() / "s" / "study.md").find("one, lumen: failed"), std::string::npos);
   EXPECT_TRUE(fs::exists(folder_.Path() / "s" / "cells" / "lumen" / "one" / "log.txt"));
+}
+
+// Names of files are bytes, and what a cell is told to do passes through text.
+TEST_F(StudyCli, ASequenceMayHaveANameThatIsNoText) {
+  const fs::path folder = folder_.Path() / "50%\xff 'x'";
+  fs::create_directories(folder);
+  ExpectFault(StrCat("study suite \"$(printf '", folder_.Path().string(), "/50%%\\377 \\047x\\047')\" --out ",
+                     Path("s")),
+              "1 of 1 cells failed");
+  const std::string table = ReadFile(folder_.Path() / "s" / "study.md");
+  EXPECT_EQ(table.find("no such file"), std::string::npos) << table;
 }
 
 TEST_F(StudyCli, SequencesMustExistAndHaveNamesOfTheirOwn) {

@@ -35,7 +35,8 @@ struct Work {
 
 // Whether the record may stand; throws where only the user can say.
 bool MayKeep(const Work& work, const Json& record, const StudyOptions& options) {
-  if (record.At("identity") != work.work.identity) {
+  // As text, which is what a name that is none has become in the record.
+  if (record.At("identity").Dump() != CellIdentity(work.work).Dump()) {
     if (options.rerun) return false;
     throw InputError(work.work.folder,
                      StrCat("was run with other settings, model or sequence (", record.At("identity").Dump(),
@@ -54,8 +55,8 @@ std::vector<Work> PlanWork(const std::vector<StudyCell>& cells, const StudyOptio
   std::set<fs::path> folders;
   for (const StudyCell& cell : cells) {
     Work work;
-    work.work = {cell, CellFolder(options.out, cell.variant, cell.sequence),
-                 CellIdentity(cell, models.Of(cell.model)), options.grading};
+    work.work = {cell, CellFolder(options.out, cell.variant, cell.sequence), models.Of(cell.model),
+                 options.grading};
     const fs::path& folder = work.work.folder;
     if (!folders.insert(folder).second)
       throw InputError(StrCat("\"", cell.sequence, "\" is given twice for \"", cell.variant, "\""));

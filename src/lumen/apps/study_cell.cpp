@@ -2,12 +2,16 @@
 
 #include <unistd.h>
 
+#include <atomic>
+
 #include "lumen/apps/app.h"
 #include "lumen/apps/eval_pictures.h"
 #include "lumen/apps/interrupt.h"
+#include "lumen/apps/made_with.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/timer.h"
+#include "lumen/tasks/escaped_bytes.h"
 
 namespace lumen {
 
@@ -19,12 +23,6 @@ Json ToJson(const std::vector<std::string>& texts) {
   Json json = Json::MakeArray();
   for (const std::string& text : texts) json.Append(text);
   return json;
-}
-
-std::vector<std::string> TextsOf(const Json& json) {
-  std::vector<std::string> texts;
-  for (const Json& text : json.AsArray()) texts.push_back(text.AsString());
-  return texts;
 }
 
 fs::path Whole(const fs::path& path) { return path.empty() ? path : fs::absolute(path).lexically_normal(); }
@@ -55,33 +53,49 @@ GradingOptions GradingOptionsFromJson(const Json& json) {
   return options;
 }
 
+// Any bytes, as names of files are.
+Json BytesToJson(const std::vector<std::string>& texts) {
+  Json json = Json::MakeArray();
+  for (const std::string& text : texts) json.Append(EscapeBytes(text));
+  return json;
+}
+
+std::string BytesOf(const Json& json) { return UnescapeBytes(json.AsString()); }
+
+std::vector<std::string> BytesOfAll(const Json& json) {
+  std::vector<std::string> texts;
+  for (const Json& text : json.AsArray()) texts.push_back(BytesOf(text));
+  return texts;
+}
+
 Json CellWorkToJson(const CellWork& work, const std::vector<std::string>& run_arguments) {
   const StudyCell& cell = work.cell;
-  Json json = Json::MakeObject();
-  json["variant"] = cell.variant;
-  json["sequence"] = cell.sequence;
-  json["input"] = Whole(cell.folder).string();
-  json["settings"] = ToJson(cell.settings);
   // One that is known by its name alone is looked for where the program is.
-  json["model"] = (fs::exists(cell.model) ? Whole(cell.model) : cell.model).string();
-  json["arguments"] = ToJson(cell.arguments);
-  json["run_arguments"] = ToJson(run_arguments);
-  json["folder"] = Whole(work.folder).string();
-  json["identity"] = work.identity;
+  const fs::path model = fs::exists(cell.model) ? Whole(cell.model) : cell.model;
+  Json json = Json::MakeObject();
+  json["variant"] = EscapeBytes(cell.variant);
+  json["sequence"] = EscapeBytes(cell.sequence);
+  json["input"] = EscapeBytes(Whole(cell.folder).string());
+  json["settings"] = BytesToJson(cell.settings);
+  json["model"] = EscapeBytes(model.string());
+  json["arguments"] = BytesToJson(cell.arguments);
+  json["run_arguments"] = BytesToJson(run_arguments);
+  json["folder"] = EscapeBytes(Whole(work.folder).string());
+  json["model_hash"] = work.model_hash;
   json["grading"] = GradingOptionsToJson(work.grading);
   return json;
 }
 
 CellWork CellWorkFromJson(const Json& json) {
   CellWork work;
-  work.cell.variant = json.At("variant").AsString();
-  work.cell.sequence = json.At("sequence").AsString();
-  work.cell.folder = json.At("input").AsString();
-  work.cell.settings = TextsOf(json.At("settings"));
-  work.cell.model = json.At("model").AsString();
-  work.cell.arguments = TextsOf(json.At("arguments"));
-  work.folder = json.At("folder").AsString();
-  work.identity = json.At("identity");
+  work.cell.variant = BytesOf(json.At("variant"));
+  work.cell.sequence = BytesOf(json.At("sequence"));
+  work.cell.folder = BytesOf(json.At("input"));
+  work.cell.settings = BytesOfAll(json.At("settings"));
+  work.cell.model = BytesOf(json.At("model"));
+  work.cell.arguments = BytesOfAll(json.At("arguments"));
+  work.folder = BytesOf(json.At("folder"));
+  work.model_hash = json.At("model_hash").AsString();
   work.grading = GradingOptionsFromJson(json.At("grading"));
   return work;
 }
@@ -108,7 +122,8 @@ class Aside {
   explicit Aside(const fs::path& cell) : cell_(cell) {
     char node[256] = "";
     ::gethostname(node, sizeof(node) - 1);
-    path_ = cell / StrCat(".attempt-", node, "-", ::getpid());
+    static std::atomic<int> number = 0;
+    path_ = cell / StrCat(".attempt-", node, "-", ::getpid(), "-", ++number);
     MakeDirectories(cell);
     for (const fs::directory_entry& entry : fs::directory_iterator(cell))
       if (!IsEngines(entry.path())) fs::remove_all(entry.path());
@@ -142,12 +157,13 @@ class Aside {
 
 }  // namespace
 
-Json CellIdentity(const StudyCell& cell, const std::string& model_hash) {
+Json CellIdentity(const CellWork& work) {
+  const StudyCell& cell = work.cell;
   Json identity = Json::MakeObject();
   identity["sequence"] = cell.sequence;
   identity["folder"] = Whole(cell.folder).string();
   identity["settings"] = ToJson(cell.settings);
-  identity["model_hash"] = model_hash;
+  identity["model_hash"] = work.model_hash;
   if (!cell.arguments.empty()) identity["arguments"] = ToJson(cell.arguments);
   return identity;
 }
@@ -165,7 +181,7 @@ Json RunAndGrade(const CellWork& work, const RunCell& run) {
     WriteFileAtomically(aside.Path() / (figure.name + ".svg"), figure.svg);
   Json record = Json::MakeObject();
   record["variant"] = work.cell.variant;
-  record["identity"] = work.identity;
+  record["identity"] = CellIdentity(work);
   record["version"] = OwnVersion();
   record["seconds"] = seconds;
   record["grades"] = GradingToJson(grading, estimate, truth);
@@ -189,10 +205,10 @@ void AddStudyCellCommand(Command& app) {
     CatchInterrupts();
     const Json json = Json::Parse(*description, "CELL");
     const CellWork work = CellWorkFromJson(json);
-    if (HashModel(work.cell.model) != work.identity.At("model_hash").AsString())
+    if (HashModel(work.cell.model) != work.model_hash)
       throw InputError(work.cell.model.empty() ? "the usual model" : work.cell.model,
                        "is another one here than where the study was started");
-    RunAndGrade(work, MakeProgramRunner(TextsOf(json.At("run_arguments"))));
+    RunAndGrade(work, MakeProgramRunner(BytesOfAll(json.At("run_arguments"))));
     EndIfInterrupted("the cell is not finished");
   });
 }

@@ -10,15 +10,14 @@ namespace lumen {
 
 inline constexpr const char* kCellRecord = "cell.json";
 
-// What makes a cell the same cell.
-Json CellIdentity(const StudyCell& cell, const std::string& model_hash);
-
 struct CellWork {
   StudyCell cell;
   std::filesystem::path folder;
-  Json identity;
+  std::string model_hash;
   GradingOptions grading;
 };
+// What makes a cell the same cell.
+Json CellIdentity(const CellWork& work);
 
 // Runs and grades aside, in a folder that no other attempt at this cell has, and brings what it made to its
 // place; the record comes last, so that a cell is finished or not there. Returns the record.

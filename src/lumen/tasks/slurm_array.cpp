@@ -7,6 +7,7 @@
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/timer.h"
+#include "lumen/tasks/escaped_bytes.h"
 #include "lumen/tasks/slurm_text.h"
 
 namespace lumen {
@@ -28,18 +29,20 @@ std::string NewName() {
 
 Json TaskToJson(const Task& task, int attempt) {
   Json json = Json::MakeObject();
-  json["name"] = task.name;
-  json["folder"] = task.folder.string();
-  json["record"] = task.record.string();
+  json["name"] = EscapeBytes(task.name);
+  json["folder"] = EscapeBytes(task.folder.string());
+  json["record"] = EscapeBytes(task.record.string());
   json["attempt"] = attempt;
   json["arguments"] = Json::MakeArray();
-  for (const std::string& argument : task.arguments) json["arguments"].Append(argument);
+  for (const std::string& argument : task.arguments) json["arguments"].Append(EscapeBytes(argument));
   return json;
 }
 
 Task TaskFromJson(const Json& json) {
-  Task task{json.At("name").AsString(), json.At("folder").AsString(), {}, json.At("record").AsString()};
-  for (const Json& argument : json.At("arguments").AsArray()) task.arguments.push_back(argument.AsString());
+  const auto text = [&](const char* key) { return UnescapeBytes(json.At(key).AsString()); };
+  Task task{text("name"), text("folder"), {}, text("record")};
+  for (const Json& argument : json.At("arguments").AsArray())
+    task.arguments.push_back(UnescapeBytes(argument.AsString()));
   return task;
 }
 
@@ -66,8 +69,8 @@ void WriteList(const SlurmArray& array) {
   Json json = Json::MakeObject();
   json["job"] = array.job;
   json["version"] = array.version;
-  json["program"] = array.program.string();
-  json["working_folder"] = array.working_folder.string();
+  json["program"] = EscapeBytes(array.program.string());
+  json["working_folder"] = EscapeBytes(array.working_folder.string());
   json["tasks"] = Json::MakeArray();
   for (size_t i = 0; i < array.tasks.size(); ++i)
     json["tasks"].Append(TaskToJson(array.tasks[i], array.attempts[i]));
@@ -81,8 +84,8 @@ SlurmArray LoadList(const fs::path& list) {
   array.name = list.stem().string();
   array.job = json.At("job").AsString();
   array.version = json.At("version").AsString();
-  array.program = json.At("program").AsString();
-  array.working_folder = json.At("working_folder").AsString();
+  array.program = UnescapeBytes(json.At("program").AsString());
+  array.working_folder = UnescapeBytes(json.At("working_folder").AsString());
   for (const Json& task : json.At("tasks").AsArray()) {
     array.tasks.push_back(TaskFromJson(task));
     array.attempts.push_back(static_cast<int>(task.At("attempt").AsInteger()));

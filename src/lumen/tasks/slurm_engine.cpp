@@ -54,6 +54,12 @@ class Watch {
   int file_;
 };
 
+// A disk that stumbles is asked again later.
+bool IsThere(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
 // A task on its way.
 struct Course {
   TaskOutcome outcome;
@@ -144,7 +150,7 @@ class SlurmCall {
 std::vector<TaskOutcome> SlurmCall::Run() {
   if (AskConfiguration()) TakeUp();
   for (size_t i = 0; i < tasks_.size() && !stop_(); ++i)
-    if (!IsInFlight(i) && fs::exists(tasks_[i].record)) End(i, TaskOutcome::State::kDone, "");
+    if (!IsInFlight(i) && IsThere(tasks_[i].record)) End(i, TaskOutcome::State::kDone, "");
   while (!stop_() && CountUnfinished() > 0) {
     SubmitWaiting();
     Glance();
@@ -370,7 +376,7 @@ bool SlurmCall::SettleUndecided() {
 // What a node wrote down is seen at once, without asking the controller.
 void SlurmCall::Glance() {
   for (size_t i = 0; i < courses_.size() && !stop_(); ++i)
-    if (IsInFlight(i) && fs::exists(AttemptFile(tasks_[i]))) Look(i, "RUNNING");
+    if (IsInFlight(i) && IsThere(AttemptFile(tasks_[i]))) Look(i, "RUNNING");
 }
 
 void SlurmCall::Ask() {
@@ -404,7 +410,7 @@ Evidence SlurmCall::Gather(size_t i, const std::string& state) {
   evidence.state = state;
   evidence.node = course.node;
   evidence.attempt = LoadAttempt(tasks_[i], job.Id());
-  evidence.record = fs::exists(tasks_[i].record);
+  evidence.record = IsThere(tasks_[i].record);
   if (!evidence.record && !evidence.attempt && !IsActive(state)) {
     evidence.ended = commands_.HowItEnded(job);
     if (evidence.ended && evidence.node.empty()) evidence.node = evidence.ended->node;

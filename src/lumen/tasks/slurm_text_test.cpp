@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lumen/base/error.h"
+#include "lumen/tasks/escaped_bytes.h"
 
 namespace lumen {
 namespace {
@@ -96,6 +97,13 @@ TEST(SlurmText, FurtherOptionsAreSplitAsAShellWould) {
 TEST(SlurmText, AWordForAShellIsOneWord) {
   for (const std::string word : {"plain", "two words", "it's", "$HOME `id` \"\\", ""})
     EXPECT_EQ(SplitAsShell(QuoteForShell(word)), std::vector<std::string>{word});
+}
+
+TEST(EscapedBytes, ComeBackAsTheyWere) {
+  for (const std::string bytes : {"plain", "é/§", "50%", "%25%", "a\xff b\xc3", "%zz%4"})
+    EXPECT_EQ(UnescapeBytes(EscapeBytes(bytes)), bytes);
+  EXPECT_EQ(EscapeBytes("é/§"), "é/§");
+  EXPECT_EQ(EscapeBytes("50%\xff"), "50%25%FF");
 }
 
 }  // namespace

@@ -44,10 +44,10 @@ std::optional<Verdict> JudgeState(const std::string& state) {
   return std::nullopt;
 }
 
-Verdict JudgeCode(const Task& task, int code) {
-  if (code == 0) return {Kind::kSilent, FailureInWords(task, code)};
+Verdict JudgeCode(const Task& task, const std::string& node, int code) {
   if (WasKilled(code)) return {Kind::kLost, CodeInWords(code)};
-  return {Kind::kFailed, FailureInWords(task, code)};
+  const std::string where = node.empty() ? "" : StrCat(", on node ", node);
+  return {code == 0 ? Kind::kSilent : Kind::kFailed, FailureInWords(task, code) + where};
 }
 
 Verdict JudgeEnd(const Task& task, const Evidence& evidence) {
@@ -56,7 +56,7 @@ Verdict JudgeEnd(const Task& task, const Evidence& evidence) {
   if (const auto verdict = JudgeState(ended.state)) return *verdict;
   if (ended.signal != 0) return {Kind::kLost, CodeInWords(128 + ended.signal)};
   if (const auto fault = FaultOfNode(task, evidence, ended.code)) return {Kind::kFailed, *fault};
-  return JudgeCode(task, ended.code);
+  return JudgeCode(task, evidence.node, ended.code);
 }
 
 }  // namespace
@@ -66,9 +66,10 @@ Verdict JudgeAttempt(const Task& task, const Evidence& evidence) {
   const auto& attempt = evidence.attempt;
   if (evidence.record && (attempt || !active)) return {Kind::kDone, ""};
   // What killed it, the cluster says when the job has ended.
-  if (active) return attempt && !WasKilled(attempt->code) ? JudgeCode(task, attempt->code) : Verdict{};
+  if (active)
+    return attempt && !WasKilled(attempt->code) ? JudgeCode(task, attempt->node, attempt->code) : Verdict{};
   if (const auto verdict = JudgeState(evidence.state)) return *verdict;
-  return attempt ? JudgeCode(task, attempt->code) : JudgeEnd(task, evidence);
+  return attempt ? JudgeCode(task, attempt->node, attempt->code) : JudgeEnd(task, evidence);
 }
 
 }  // namespace lumen
