@@ -282,6 +282,7 @@ class BatchTest : public ::testing::Test {
 };
 
 TEST_F(BatchTest, WhatIsFinishedIsNotRunAgain) {
+  videos_[0].own = {{"--fov", ValueKind::kNumber, {"90"}}};  // a number that is whole when it is read back
   engine_.most = 2;
   EXPECT_EQ(Run().done, 2U);
   EXPECT_NE(Index("index.html").find("2 done, 1 waiting"), std::string::npos);

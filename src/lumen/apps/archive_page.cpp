@@ -31,8 +31,8 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:.4em .6em;text-align:right;border-bottom:1px solid var(--line)}
 th{position:sticky;top:0;background:#fff;border-bottom:2px solid var(--ink);vertical-align:bottom;font-size:.88em}
 th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--accent)}
-th button::after{content:"";display:inline-block;width:1em;text-align:center;color:var(--accent)}
-th[aria-sort=ascending] button::after{content:"▲"}th[aria-sort=descending] button::after{content:"▼"}
+th[aria-sort=ascending] button::before{content:"▲ ";color:var(--accent)}
+th[aria-sort=descending] button::before{content:"▼ ";color:var(--accent)}
 th.text,td.text{text-align:left}td.name{max-width:26em;overflow-wrap:anywhere}
 td small{display:block;color:var(--faint);font-size:.82em}
 td.picture{width:96px;padding:.25em .4em .25em 0}
@@ -104,6 +104,7 @@ constexpr const char* kPageScript = R"js(
   choice.onchange = () => click(Number(choice.value));
   find.oninput = search;
   document.querySelector('.tools').hidden = false;
+  if (rows.length) sort(1, false);  // as people count: part 2 before part 10
   search();
 })();
 )js";
@@ -172,6 +173,7 @@ std::string VerdictCell(const VideoEntry& entry) {
 }
 
 std::string PictureCell(const VideoEntry& entry) {
+  if (entry.state != VideoState::kDone) return "<td class=\"picture\"></td>";
   if (entry.thumbnail.empty()) return "<td class=\"picture\"><i></i></td>";
   return StrCat("<td class=\"picture\"><img loading=\"lazy\" alt=\"\" src=\"videos/", EscapeXml(entry.folder),
                 "/", EscapeXml(entry.thumbnail), "\"></td>");
@@ -188,7 +190,7 @@ std::string NameCell(const VideoEntry& entry) {
 
 std::string VideoRow(const VideoEntry& entry) {
   if (entry.state != VideoState::kDone)
-    return StrCat("<tr class=\"waiting\">", PictureCell({}), NameCell(entry), EmptyCells(7),
+    return StrCat("<tr class=\"waiting\">", PictureCell(entry), NameCell(entry), EmptyCells(7),
                   VideoCell("", "waiting", StateChip("", "waiting", "not run yet"), true), "</tr>\n");
   std::string html = StrCat("<tr>", PictureCell(entry), NameCell(entry),
                             VideoCell("length", FormatDouble(entry.length), DurationInWords(entry.length)),

@@ -232,6 +232,17 @@ void AddVideoTaskOptions(Command& command, VideoTask& task) {
   AddSharedVideoOptions(command, task.options);
 }
 
+namespace {
+
+void AddCtTo(Json& identity, const VideoOptions& options) {
+  identity["ct"] = ToValidUtf8(options.ct.path.string());
+  identity["ct_start"] = options.ct_start;
+  identity["ct_part"] = StrCat(options.ct.threshold, " ", options.ct.volume.series, " ", options.ct.cavity,
+                               " ", options.ct.crop);
+}
+
+}  // namespace
+
 Json VideoIdentity(const VideoOptions& options, ModelHashes& models) {
   const AppConfig config = ResolveConfig(options.config);
   const fs::path model = options.model.empty() ? fs::path(config.model) : options.model;
@@ -243,12 +254,8 @@ Json VideoIdentity(const VideoOptions& options, ModelHashes& models) {
   identity["config_hash"] = HashText(FormatConfig(config));
   identity["deterministic"] = options.run.deterministic;
   identity["refine"] = options.run.refine;
-  if (options.ct.path.empty()) return identity;
-  identity["ct"] = ToValidUtf8(options.ct.path.string());
-  identity["ct_start"] = options.ct_start;
-  identity["ct_part"] = StrCat(options.ct.threshold, " ", options.ct.volume.series, " ", options.ct.cavity,
-                               " ", options.ct.crop);
-  return identity;
+  if (!options.ct.path.empty()) AddCtTo(identity, options);
+  return Json::Parse(identity.Dump());  // as it reads back: 90.0 is 90 then
 }
 
 void RunVideo(const VideoTask& task) {
