@@ -356,6 +356,12 @@ TEST_F(BatchTest, WhatIsSaidForAllIsNotForAVideoThatSaysOtherwise) {
   for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(has(i, "--deterministic"));
 }
 
+TEST_F(BatchTest, HowManyRunAtATimeIsNoSettingOfAVideo) {
+  Run();
+  options_.cores = 3;
+  EXPECT_EQ(Run().before, 3U);
+}
+
 TEST_F(BatchTest, AnotherListAddsToTheSamePages) {
   Run();
   videos_ = {{"d.mp4", "d.mp4", folder_.Path() / "a.mp4", {}}};

@@ -15,6 +15,7 @@
 #include "lumen/apps/run_coverage.h"
 #include "lumen/apps/run_sequence.h"
 #include "lumen/apps/run_trust.h"
+#include "lumen/base/core_share.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -228,6 +229,7 @@ void AddVideoTaskOptions(Command& command, VideoTask& task) {
   command.Add("--work", task.work, "folder beside which it is made").Required();
   command.Add("--name", task.name, "as people know it").Required();
   command.Add("--if-none", task.if_none, "options that are for inputs without what they say").SplitAt(',');
+  command.Add("--cores", task.cores, "that it may keep busy; 0: all").NotNegative();
   AddVideoOptions(command, task.options);
   AddSharedVideoOptions(command, task.options);
 }
@@ -259,6 +261,7 @@ Json VideoIdentity(const VideoOptions& options, ModelHashes& models) {
 }
 
 void RunVideo(const VideoTask& task) {
+  if (task.cores > 0) LimitCores(task.cores);
   const std::atomic<bool>& stop = CatchInterrupts();
   const Stopwatch watch;
   ModelHashes models;
