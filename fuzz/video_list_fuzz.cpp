@@ -9,21 +9,22 @@ namespace lumen::fuzz {
 namespace {
 
 void ReadList(const std::string& input) {
+  static const std::filesystem::path video = WriteScratch("a.mp4", "x");
   std::set<std::string> folders;
-  for (const ArchiveVideo& video : ReadVideoList(WriteScratch("list.csv", input))) {
-    Expect(!video.name.empty() && video.input.is_absolute(), "a video has a name and a place");
-    Expect(folders.insert(video.folder).second, "names are unlike one another");
-    Expect(video.folder.find('/') == std::string::npos && video.folder.front() != '.',
+  for (const ArchiveVideo& listed : ReadVideoList(WriteScratch("list.csv", input))) {
+    Expect(!listed.name.empty() && listed.input.is_absolute(), "a video has a name and a place");
+    Expect(folders.insert(listed.folder).second, "names are unlike one another");
+    Expect(listed.folder.find('/') == std::string::npos && listed.folder.front() != '.',
            "a folder's name is safe");
-    const std::vector<CsvRow> rows = ParseCsv(CsvCell(video.name), kName);
-    Expect(rows.size() == 1 && rows.front().cells == std::vector<std::string>{video.name},
+    const std::vector<CsvRow> rows = ParseCsv(CsvCell(listed.name), kName);
+    Expect(rows.size() == 1 && rows.front().cells == std::vector<std::string>{listed.name},
            "a name that is written as a cell reads back");
-    for (const GivenOption& option : video.own)
+    for (const GivenOption& option : listed.own)
       Expect(option.name.starts_with("--") && option.values.size() <= 1, "an option has one value or none");
   }
 }
 
-const Registration kTarget("video_list", ReadList, [] { WriteScratch("a.mp4", "x"); });
+const Registration kTarget("video_list", ReadList);
 
 }  // namespace
 }  // namespace lumen::fuzz

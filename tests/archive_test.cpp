@@ -282,6 +282,7 @@ class BatchTest : public ::testing::Test {
 };
 
 TEST_F(BatchTest, WhatIsFinishedIsNotRunAgain) {
+  videos_[0].own = {{"--fov", ValueKind::kNumber, {"90"}}};  // a number that is whole when it is read back
   engine_.most = 2;
   EXPECT_EQ(Run().done, 2U);
   EXPECT_NE(Index("index.html").find("2 done, 1 waiting"), std::string::npos);
@@ -353,6 +354,12 @@ TEST_F(BatchTest, WhatIsSaidForAllIsNotForAVideoThatSaysOtherwise) {
   EXPECT_TRUE(has(1, "--fov=70") && !has(1, "--fov=90") && !has(1, "--if-none=fov"));
   EXPECT_TRUE(!has(2, "--fov=90") && !has(2, "--if-none=fov"));
   for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(has(i, "--deterministic"));
+}
+
+TEST_F(BatchTest, HowManyRunAtATimeIsNoSettingOfAVideo) {
+  Run();
+  options_.cores = 3;
+  EXPECT_EQ(Run().before, 3U);
 }
 
 TEST_F(BatchTest, AnotherListAddsToTheSamePages) {

@@ -76,6 +76,7 @@ std::vector<std::string> ArgumentsOf(const ArchiveVideo& video, const BatchOptio
       StrCat("--place=", archive_file::Place(options.out, video.folder).string()),
       StrCat("--work=", archive_file::Work(options.out, video.folder).string()),
       StrCat("--name=", ToValidUtf8(video.name))};
+  if (options.cores > 0) arguments.push_back(StrCat("--cores=", options.cores));
   const bool own_lens = HasOption(video.own, "--calibration") || HasOption(video.own, "--fov");
   std::vector<GivenOption> merged = video.own;
   for (const GivenOption& option : options.for_all) {

@@ -11,6 +11,7 @@ namespace lumen {
 struct BatchOptions {
   std::filesystem::path out;
   std::vector<GivenOption> for_all;   // what the batch was given for all of its videos
+  int cores = 0;                      // that each video may keep busy; 0: all that are there
   bool rerun = false;                 // videos of other settings or versions are run again
   bool allow_mixed_versions = false;  // … or those of other versions are kept
 };

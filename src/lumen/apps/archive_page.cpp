@@ -28,12 +28,12 @@ a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
 .tools select{display:none;font:inherit;padding:.35em}
 :focus-visible{outline:2px solid var(--accent);outline-offset:1px}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{padding:.4em .6em;text-align:right;border-bottom:1px solid var(--line)}
+th,td{padding:.4em .6em;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
 th{position:sticky;top:0;background:#fff;border-bottom:2px solid var(--ink);vertical-align:bottom;font-size:.88em}
 th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--accent)}
-th button::after{content:"";display:inline-block;width:1em;text-align:center;color:var(--accent)}
-th[aria-sort=ascending] button::after{content:"▲"}th[aria-sort=descending] button::after{content:"▼"}
-th.text,td.text{text-align:left}td.name{max-width:26em;overflow-wrap:anywhere}
+th[aria-sort=ascending] button::before{content:"▲ ";color:var(--accent)}
+th[aria-sort=descending] button::before{content:"▼ ";color:var(--accent)}
+th.text,td.text{text-align:left}td.name{max-width:26em;overflow-wrap:anywhere;white-space:normal}
 td small{display:block;color:var(--faint);font-size:.82em}
 td.picture{width:96px;padding:.25em .4em .25em 0}
 td.picture img,td.picture i{display:block;width:84px;height:68px;object-fit:cover;border-radius:4px;background:#e8ecf0}
@@ -51,7 +51,7 @@ footer{margin:2em 0 1em;color:var(--faint);font-size:.88em}
 thead{display:none}table,tbody{display:block}
 tr{display:grid;grid-template-columns:96px repeat(2,1fr);gap:.15em .8em;padding:.7em 0;border-bottom:1px solid var(--line)}
 tr[hidden]{display:none}
-td{border:0;padding:0;text-align:left}td.picture{grid-row:1/4}td.name{grid-column:2/4;max-width:none;font-weight:600}
+td{border:0;padding:0;text-align:left}td.picture{grid-row:1/span 5}td.name{grid-column:2/4;max-width:none;font-weight:600}
 td.name small{font-weight:400}td:empty{display:none}
 td[data-label]::before{content:attr(data-label) " ";color:var(--faint);font-size:.85em}.bar{display:none}}
 @page{margin:12mm}
@@ -104,6 +104,7 @@ constexpr const char* kPageScript = R"js(
   choice.onchange = () => click(Number(choice.value));
   find.oninput = search;
   document.querySelector('.tools').hidden = false;
+  if (rows.length) sort(1, false);  // as people count: part 2 before part 10
   search();
 })();
 )js";
@@ -172,6 +173,7 @@ std::string VerdictCell(const VideoEntry& entry) {
 }
 
 std::string PictureCell(const VideoEntry& entry) {
+  if (entry.state != VideoState::kDone) return "<td class=\"picture\"></td>";
   if (entry.thumbnail.empty()) return "<td class=\"picture\"><i></i></td>";
   return StrCat("<td class=\"picture\"><img loading=\"lazy\" alt=\"\" src=\"videos/", EscapeXml(entry.folder),
                 "/", EscapeXml(entry.thumbnail), "\"></td>");
@@ -188,7 +190,7 @@ std::string NameCell(const VideoEntry& entry) {
 
 std::string VideoRow(const VideoEntry& entry) {
   if (entry.state != VideoState::kDone)
-    return StrCat("<tr class=\"waiting\">", PictureCell({}), NameCell(entry), EmptyCells(7),
+    return StrCat("<tr class=\"waiting\">", PictureCell(entry), NameCell(entry), EmptyCells(7),
                   VideoCell("", "waiting", StateChip("", "waiting", "not run yet"), true), "</tr>\n");
   std::string html = StrCat("<tr>", PictureCell(entry), NameCell(entry),
                             VideoCell("length", FormatDouble(entry.length), DurationInWords(entry.length)),
@@ -279,7 +281,8 @@ std::string ArchiveTiles(const std::vector<VideoEntry>& entries) {
   html += ArchiveTile("To be relied on", StrCat(reliable, " of ", counts.done), "by their own account");
   if (!coverage.empty())
     html += ArchiveTile("Wall seen", StrCat(RoundedTo(100 * Quantile(coverage, 0.5), 0), " %"),
-                        StrCat("median of the ", coverage.size(), " that can tell"));
+                        coverage.size() == 1 ? std::string("of the one that can tell")
+                                             : StrCat("median of the ", coverage.size(), " that can tell"));
   if (with_ct > 0)
     html += ArchiveTile("Found in the CT", StrCat(registered, " of ", with_ct), "without doubts");
   return StrCat("<div class=\"tiles\">", html, "</div>\n");

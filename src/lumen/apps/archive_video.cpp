@@ -15,6 +15,7 @@
 #include "lumen/apps/run_coverage.h"
 #include "lumen/apps/run_sequence.h"
 #include "lumen/apps/run_trust.h"
+#include "lumen/base/core_share.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
@@ -228,9 +229,21 @@ void AddVideoTaskOptions(Command& command, VideoTask& task) {
   command.Add("--work", task.work, "folder beside which it is made").Required();
   command.Add("--name", task.name, "as people know it").Required();
   command.Add("--if-none", task.if_none, "options that are for inputs without what they say").SplitAt(',');
+  command.Add("--cores", task.cores, "that it may keep busy; 0: all").NotNegative();
   AddVideoOptions(command, task.options);
   AddSharedVideoOptions(command, task.options);
 }
+
+namespace {
+
+void AddCtTo(Json& identity, const VideoOptions& options) {
+  identity["ct"] = ToValidUtf8(options.ct.path.string());
+  identity["ct_start"] = options.ct_start;
+  identity["ct_part"] = StrCat(options.ct.threshold, " ", options.ct.volume.series, " ", options.ct.cavity,
+                               " ", options.ct.crop);
+}
+
+}  // namespace
 
 Json VideoIdentity(const VideoOptions& options, ModelHashes& models) {
   const AppConfig config = ResolveConfig(options.config);
@@ -243,15 +256,12 @@ Json VideoIdentity(const VideoOptions& options, ModelHashes& models) {
   identity["config_hash"] = HashText(FormatConfig(config));
   identity["deterministic"] = options.run.deterministic;
   identity["refine"] = options.run.refine;
-  if (options.ct.path.empty()) return identity;
-  identity["ct"] = ToValidUtf8(options.ct.path.string());
-  identity["ct_start"] = options.ct_start;
-  identity["ct_part"] = StrCat(options.ct.threshold, " ", options.ct.volume.series, " ", options.ct.cavity,
-                               " ", options.ct.crop);
-  return identity;
+  if (!options.ct.path.empty()) AddCtTo(identity, options);
+  return Json::Parse(identity.Dump());  // as it reads back: 90.0 is 90 then
 }
 
 void RunVideo(const VideoTask& task) {
+  if (task.cores > 0) LimitCores(task.cores);
   const std::atomic<bool>& stop = CatchInterrupts();
   const Stopwatch watch;
   ModelHashes models;

@@ -36,6 +36,7 @@ struct VideoTask {
   std::filesystem::path work;   // the folder beside which it is made
   // Of --calibration, --fov and --mask those that are meant for inputs that have none of their own.
   std::vector<std::string> if_none;
+  int cores = 0;  // that it may keep busy; 0: all
 };
 
 inline constexpr const char* kVideoCommand = "batch-video";

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <set>
 
@@ -8,6 +9,7 @@
 #include "lumen/apps/task_options.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
+#include "lumen/base/parallel.h"
 
 namespace lumen {
 
@@ -43,6 +45,19 @@ std::vector<GivenOption> GivenForAll(const Command& command) {
   return given;
 }
 
+// Here as many videos at a time as there are cores, and each with its share of them: a run that is alone
+// hardly keeps two busy, and several that all reach for every core stand in each other's way.
+void ShareCores(BatchChoice& choice, size_t videos) {
+  if (choice.tasks.on == "slurm") {
+    choice.batch.cores = choice.tasks.slurm.cpus;
+    return;
+  }
+  const int cores = AvailableCores();
+  const int jobs = choice.tasks.jobs > 0 ? choice.tasks.jobs : cores;
+  const int at_once = std::clamp(static_cast<int>(videos), 1, jobs);
+  if (at_once > 1) choice.batch.cores = (cores + at_once - 1) / at_once;
+}
+
 void RebuildIndex(const fs::path& out) {
   const std::vector<VideoEntry> entries = LoadArchive(out);
   WriteIndex(entries, out);
@@ -58,6 +73,7 @@ void RunBatchCommand(BatchChoice& choice, const Command& command) {
   const std::vector<ArchiveVideo> videos =
       fs::is_directory(choice.archive) ? FindVideos(choice.archive) : ReadVideoList(choice.archive);
   CatchInterrupts();
+  ShareCores(choice, videos.size());
   const auto engine = MakeTaskEngine(choice.tasks, choice.batch.out);
   const BatchOutcome outcome = RunBatch(videos, choice.batch, *engine);
   std::cout << outcome.done << " of " << outcome.videos << " videos are done (" << outcome.before
