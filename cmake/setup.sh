@@ -5,7 +5,7 @@
 BUILD_PACKAGES=(build-essential cmake ninja-build ccache git libeigen3-dev libpng-dev libspdlog-dev
                 libtomlplusplus-dev libcli11-dev libopencv-dev libhdf5-dev libboost-dev libgdcm-dev
                 libopenigtlink-dev)
-CHECK_PACKAGES=(libgtest-dev clang-format-14 libtorch-dev libopenblas0-pthread chromium libegl1 openigtlink-examples
+CHECK_PACKAGES=(libgtest-dev clang-format-14 libtorch-dev libgloo-dev libopenblas0-pthread chromium libegl1 openigtlink-examples
                 libgl1-mesa-dri man-db file python3-dev python3-numpy pybind11-dev colmap)
 WEB_PACKAGES=()  # Node.js builds the viewer's page; one that is there already, from wherever, is good
 command -v npm >/dev/null || WEB_PACKAGES=(nodejs npm)
@@ -19,6 +19,7 @@ declare -A WITHOUT=(
   [clang-14]="the readers are not fuzzed"
   [libclang-rt-14-dev]="the readers are not fuzzed"
   [libtorch-dev]="training and its tests are left out"
+  [libgloo-dev]="training goes on in one process alone"
   [libopenblas0-pthread]="training and its tests are left out"
   [chromium]="the viewer's page is not tried in a browser"
   [pybind11-dev]="the Python module is left out"

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "lumen/base/safetensors.h"
 #include "lumen/base/text.h"
 #include "tests/command.h"
 
@@ -124,6 +126,99 @@ TEST_F(TrainCli, LearnsFromARecordingWithHolesBesideTheSimulator) {
       << result.err;
   EXPECT_TRUE(fs::exists(Path("run/model.safetensors")));
   ExpectFaultElsewhere("--steps 1 --sim-share 0.5", "go with data");
+}
+
+// All numbers of a CSV but those of the clock.
+std::vector<double> Losses(const fs::path& csv) {
+  std::vector<double> numbers;
+  for (const std::string& line : Split(ReadFile(csv), '\n')) {
+    const std::vector<std::string> cells = Split(line, ',');
+    for (size_t i = 2; i < cells.size(); ++i) numbers.push_back(ParseDouble(cells[i]).value_or(-1));
+  }
+  return numbers;
+}
+
+void ExpectNear(const std::vector<double>& a, const std::vector<double>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_FALSE(a.empty());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-5 * std::max(1.0, std::abs(a[i]))) << i;
+}
+
+std::vector<double> Weights(const fs::path& out, int steps) {
+  std::vector<double> all;
+  const fs::path file = out / StrCat("checkpoint-", steps, "-values.safetensors");
+  for (const auto& [name, tensor] : LoadSafetensors(file).tensors)
+    all.insert(all.end(), tensor.values.begin(), tensor.values.end());
+  return all;
+}
+
+// Twelve steps of both stages, with a scene that comes in between.
+const std::string kBothStages =
+    kTiny +
+    " --set steps=12 --set first_stage=0.7 --set log_every=1 --set warm_up=1 --set scenes_per_step=0.1"
+    " --set threads=1 --set losses.samples=128 --set losses.histogram_pixels=64 --set "
+    "alignment.iterations=2 ";
+
+class TrainRanksCli : public TrainCli {
+ protected:
+  void SetUp() override {
+    if (RunCommand("lumen train --ranks 2" + Out() + "--steps 1 --init " + Path("nothing"))
+            .err.find("Gloo") != std::string::npos)
+      GTEST_SKIP() << "built without Gloo: training goes on in one process alone";
+    fs::remove_all(Path("run"));
+  }
+};
+
+// One process computes the losses of both halves of each batch and follows the mean of their gradients; two
+// do so with a half each; and what two began one ends.
+TEST_F(TrainRanksCli, TwoRanksAreOneProcessOfTwiceTheBatch) {
+  const std::string train = "OMP_NUM_THREADS=1 lumen train ";
+  const CommandResult one = RunCommand(train + "--set shards=2 --out " + Path("one") + kBothStages);
+  ASSERT_EQ(one.code, 0) << one.err;
+  const std::string parts = "--out " + Path("two") + kBothStages;
+  const CommandResult two = RunCommand(train + "--ranks 2 --set call_steps=10 " + parts);
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_NE(two.err.find("2 ranks, gradients summed by gloo"), std::string::npos) << two.err;
+  EXPECT_EQ(std::count(two.out.begin(), two.out.end(), '\n'), 1) << two.out;  // rank 0 alone reports
+  EXPECT_EQ(Losses(Path("two/losses-1.csv")).size(), Losses(Path("one/losses-1.csv")).size());
+  const CommandResult rest = RunCommand(train + "--resume " + parts);
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  for (const char* csv : {"/losses-1.csv", "/losses-2.csv"})
+    ExpectNear(Losses(Path("one") + csv), Losses(Path("two") + csv));
+  ExpectNear(Weights(Path("one"), 12), Weights(Path("two"), 12));
+}
+
+TEST_F(TrainRanksCli, ARankThatIsKilledStopsAllAndNothingIsLost) {
+  const CommandResult killed =
+      RunCommand("(lumen train --ranks 2" + Out() + kBothStages +
+                 " --set steps=100000 & watched=$!; until [ -s " + Path("run/losses-1.csv") +
+                 " ]; do kill -0 $watched || exit 9; sleep 0.2; done; "
+                 "trainer=$(pgrep -P $watched); kill -9 $(pgrep -P $trainer | head -1); wait $watched)");
+  EXPECT_EQ(killed.code, 6) << killed.err;
+  EXPECT_NE(killed.err.find("rank 1 was killed (signal 9"), std::string::npos) << killed.err;
+  EXPECT_NE(killed.err.find("--resume goes on"), std::string::npos) << killed.err;
+  EXPECT_TRUE(fs::exists(Path("run/checkpoint.json")));
+}
+
+// As a launcher starts them: each with its place in the environment.
+TEST_F(TrainRanksCli, RanksThatDoNotFitTogetherSayWhatDiffers) {
+  const auto launch = [&](const std::string& zero, const std::string& one) {
+    const std::string common = "MASTER_ADDR=127.0.0.1 MASTER_PORT=$port WORLD_SIZE=2 ";
+    return RunCommand(StrCat("port=$((20000 + $$ % 10000)); (", common, "RANK=1 lumen train ", Out(), kTiny,
+                             one, " 2>", Path("one.err"), "; echo $? >", Path("one.code"), ") & ", common,
+                             "RANK=0 lumen train ", Out(), kTiny, zero, "; code=$?; wait; exit $code"));
+  };
+  const CommandResult settings = launch("--seed 1", "--seed 2");
+  EXPECT_EQ(settings.code, 2);
+  EXPECT_EQ(settings.err, "lumen train: rank 1 has another setting than rank 0: seed = 2, not seed = 1\n");
+  EXPECT_EQ(ReadFile(Path("one.err")), "");
+  EXPECT_EQ(ReadFile(Path("one.code")), "6\n");
+  const CommandResult data = launch("", "--data " + Path("nowhere"));
+  EXPECT_EQ(data.code, 2) << data.err;
+  EXPECT_NE(data.err.find("rank 1 has another setting than rank 0: data = "), std::string::npos) << data.err;
+  const CommandResult broken = RunCommand("RANK=1 lumen train" + Out() + kTiny);
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_EQ(broken.err, "lumen train: one of several ranks, but WORLD_SIZE is not set\n");
 }
 
 }  // namespace

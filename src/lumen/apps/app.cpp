@@ -130,13 +130,14 @@ namespace {
 void AddCommands(Command& app) {
   app.Listed("From a video to a surface",
              {AddRunCommand, AddViewCommand, AddFuseCommand, AddModelCommand, AddRegisterCommand,
-              AddCoverageCommand, AddReportCommand, AddExportCommand});
+              AddCoverageCommand, AddReportCommand, AddExportCommand, AddBatchCommand});
   app.Listed("Videos and cameras",
              {AddInfoCommand, AddCalibrateCommand, AddConvertCommand, AddSimulateCommand});
   app.Listed("How good it is", {AddEvalCommand, AddStudyCommand, AddBenchCommand});
   app.Listed("The networks", {AddPredictCommand, AddAdaptCommand, AddTrainCommand, AddVocabularyCommand});
   app.Listed("The program", {AddConfigCommand, AddCompletionCommand, AddManualCommand});
   AddStudyCellCommand(app);
+  AddBatchVideoCommand(app);
   AddTaskCommand(app);
 }
 

@@ -13,6 +13,7 @@ namespace lumen {
 
 // Each adds its command with its options and its work.
 void AddAdaptCommand(Command& app);
+void AddBatchCommand(Command& app);
 void AddBenchCommand(Command& app);
 void AddCalibrateCommand(Command& app);
 void AddCompletionCommand(Command& app);
@@ -32,7 +33,8 @@ void AddRunCommand(Command& app);
 void AddSimulateCommand(Command& app);
 void AddTrainCommand(Command& app);
 void AddStudyCommand(Command& app);
-void AddStudyCellCommand(Command& app);  // hidden, as the next: called by what others start
+void AddStudyCellCommand(Command& app);  // hidden, as the next two: called by what others start
+void AddBatchVideoCommand(Command& app);
 void AddTaskCommand(Command& app);
 void AddViewCommand(Command& app);
 void AddVocabularyCommand(Command& app);

@@ -208,6 +208,18 @@ void Command::DoFirst(std::function<void()> work) {
 
 bool Command::Given(const std::string& option) const { return state_->parser->count(option) > 0; }
 
+std::vector<GivenOption> Command::AllGiven() const {
+  std::vector<GivenOption> given;
+  for (const auto& option : state_->options) {
+    const OptionFacts& facts = option->state_->facts;
+    if (facts.is_argument || option->state_->parsed->count() == 0) continue;
+    const bool flag = facts.kind == ValueKind::kNone;
+    given.push_back({facts.names.back(), facts.kind,
+                     flag ? std::vector<std::string>() : option->state_->parsed->results()});
+  }
+  return given;
+}
+
 // What was written where a command, or one of its options, must stand, with what may have been meant; or why
 // the rest of it cannot be understood.
 std::string Command::WhatIsWrong(int argc, const char* const* argv, const std::string& otherwise) const {
@@ -257,6 +269,15 @@ void Command::ParseAndRun(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(
         StrCat(WhatIsWrong(argc, argv, error.what()), "; see ", state_->parser->get_name(), " --help"));
+  }
+}
+
+void Command::Parse(std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+  try {
+    state_->parser->parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    throw InputError(error.what());
   }
 }
 

@@ -36,6 +36,13 @@ struct CommandFacts {
   std::vector<CommandFacts> commands;
 };
 
+// An option as it was given.
+struct GivenOption {
+  std::string name;  // "--fov"
+  ValueKind kind = ValueKind::kText;
+  std::vector<std::string> values;  // none of a flag
+};
+
 // What is said about an option after it was added.
 class Option {
  public:
@@ -87,9 +94,12 @@ class Command {
   void Do(std::function<void()> work);
   void DoFirst(std::function<void()> work);  // before the work of the command below
   bool Given(const std::string& option) const;
+  std::vector<GivenOption> AllGiven() const;  // in the order of their declarations, without arguments
 
   // Of the program: reads its arguments and does the work; throws InputError for wrong usage.
   void ParseAndRun(int argc, const char* const* argv);
+  // The same of words that no person wrote at a prompt: what is wrong is said without advice.
+  void Parse(std::vector<std::string> arguments);
   CommandFacts Facts() const;
 
  private:

@@ -136,7 +136,7 @@ there is not enough memory, or no thread to be had
 a fault of Lumen itself: please report it
 .TP
 130
-interrupted (Ctrl-C, SIGTERM): `lumen run` has written what was placed so far, `lumen study` goes on when called again and `lumen adapt` with `--resume`, `lumen convert` and `lumen simulate` have cleared away what they had begun; other commands die of the signal and leave nothing half-written)";
+interrupted (Ctrl-C, SIGTERM): `lumen run` has written what was placed so far, `lumen study` and `lumen batch` go on when called again and `lumen adapt` with `--resume`, `lumen convert` and `lumen simulate` have cleared away what they had begun; other commands die of the signal and leave nothing half-written)";
 
 constexpr const char* kFiles = R"(.SH FILES
 .TP
@@ -151,6 +151,9 @@ what `lumen calibrate` writes, unless `--out` names another
 .TP
 sequence.toml
 describes a sequence folder; its frames are in rgb/, its truth, where it has one, in groundtruth.tum and depth/
+.TP
+index.html, index.csv, failures.csv
+of `lumen batch`: its videos, sorted and searched in a browser or as a table, and those that failed, with why
 .TP
 frames.tum, keyframes.tum, depth/, surface.ply, map.h5, summary.json, config.toml
 in the folder of a run: the camera's path in TUM's format, the keyframes' depth, the fused surface, the whole map to go on from with `--map`, counts and times, and every parameter as it was)";
@@ -167,6 +170,8 @@ constexpr Example kExamples[] = {
     {"The run as one page, and its surface for any 3D program:",
      "lumen report run\nlumen fuse run --out surface.glb"},
     {"Onto the CT:", "lumen register run --model ct.nii.gz --out registered"},
+    {"Every video of an archive, with one page over all:",
+     "lumen batch archive --calibration endoscope.yaml --out results"},
     {"A simulated colon with its truth, run and graded:",
      "lumen simulate colon --anatomy colon --seed 7\nlumen run colon --out colon-run\nlumen eval colon-run "
      "--truth colon"},

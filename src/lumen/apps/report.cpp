@@ -221,10 +221,11 @@ std::vector<std::string> RemarksOn(const RunFolder& run) {
 
 std::string FormatReport(const fs::path& path, const ReportOptions& options) {
   const RunFolder run = ReadRunFolder(path);
-  const std::string name = NameOf(path);
+  const std::string name = options.name.empty() ? NameOf(path) : Printable(options.name);
   HtmlPage page(StrCat("Lumen: ", name));
   const Json* input = run.summary.Find(run_key::kInput);
-  const WallCoverage coverage = FindRunCoverage(run, options.mm_per_unit);
+  const WallCoverage coverage =
+      options.coverage != nullptr ? *options.coverage : FindRunCoverage(run, options.mm_per_unit);
   AddVerdict(run, page);
   if (const auto remarks = RemarksOn(run); !remarks.empty()) page.List(remarks);
   AddAnswers(run, coverage, page);

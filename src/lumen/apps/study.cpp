@@ -1,7 +1,6 @@
 #include "lumen/apps/study_cell.h"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <set>
 
@@ -20,38 +19,11 @@ namespace lumen {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// A name that is safe as a folder's.
-std::string FolderName(const std::string& name) {
-  std::string safe;
-  for (const char c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.';
-    safe += plain ? c : '_';
-  }
-  return safe.empty() || safe.front() == '.' ? "_" + safe : safe;
-}
-
-}  // namespace
-
 fs::path CellFolder(const fs::path& out, const std::string& variant, const std::string& sequence) {
   return out / "cells" / FolderName(variant) / FolderName(sequence);
 }
 
 namespace {
-
-// Content of each model once: cells share them.
-class ModelHashes {
- public:
-  const std::string& Of(const fs::path& model) {
-    const auto found = hashes_.find(model);
-    return found != hashes_.end() ? found->second : hashes_[model] = HashModel(model);
-  }
-
- private:
-  std::map<fs::path, std::string> hashes_;
-};
 
 // A cell on its way through the study.
 struct Work {

@@ -7,12 +7,10 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/eval_pictures.h"
 #include "lumen/apps/interrupt.h"
-#include "lumen/apps/model_path.h"
+#include "lumen/apps/made_with.h"
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
-#include "lumen/base/random.h"
 #include "lumen/base/timer.h"
-#include "lumen/base/version.h"
 #include "lumen/tasks/escaped_bytes.h"
 
 namespace lumen {
@@ -20,16 +18,6 @@ namespace lumen {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string HashFile(const fs::path& path) {
-  const std::string bytes = ReadFile(path);
-  uint64_t hash = bytes.size();
-  for (size_t i = 0; i < bytes.size(); ++i)
-    hash = (hash ^ static_cast<uint8_t>(bytes[i])) * 0x100000001b3ULL;  // FNV-1a
-  char text[20];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(MixBits(hash)));
-  return text;
-}
 
 Json ToJson(const std::vector<std::string>& texts) {
   Json json = Json::MakeArray();
@@ -168,13 +156,6 @@ class Aside {
 };
 
 }  // namespace
-
-std::string OwnVersion() { return StrCat(Version(), " ", Commit()); }
-
-std::string HashModel(const fs::path& model) {
-  const auto path = FindModel(model);
-  return path && fs::is_regular_file(*path) ? HashFile(*path) : "none";
-}
 
 Json CellIdentity(const CellWork& work) {
   const StudyCell& cell = work.cell;

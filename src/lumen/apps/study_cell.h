@@ -2,6 +2,7 @@
 // own, or on another machine.
 #pragma once
 
+#include "lumen/apps/made_with.h"
 #include "lumen/apps/study.h"
 #include "lumen/base/json.h"
 
@@ -9,11 +10,6 @@ namespace lumen {
 
 inline constexpr const char* kCellRecord = "cell.json";
 
-std::string OwnVersion();  // as records have it
-
-// Of the model's content, "none" where there is none. Throws InputError if the one that is named is not
-// there.
-std::string HashModel(const std::filesystem::path& model);
 struct CellWork {
   StudyCell cell;
   std::filesystem::path folder;

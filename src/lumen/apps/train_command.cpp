@@ -13,6 +13,7 @@ struct TrainCommand {
   double minutes = 0, call_minutes = 0;
   int steps = 0;
   int seed = -1;
+  int ranks = 0;
   bool resume = false;
   bool no_vocabulary = false;
 };
@@ -36,6 +37,7 @@ void RunTrain(const TrainCommand& command) {
   add(command.call_minutes > 0, "call_minutes", command.call_minutes);
   add(command.steps > 0, "steps", command.steps);
   add(command.seed >= 0, "seed", command.seed);
+  add(command.ranks > 1, "ranks", command.ranks);
   add(command.resume, "resume", "true");
   request.arguments.insert(request.arguments.end(), command.settings.begin(), command.settings.end());
   RunTraining(request);
@@ -64,6 +66,9 @@ void AddTrainCommand(Command& app) {
   command.AddFlag("--no-vocabulary", options->no_vocabulary,
                   "make no words for place recognition when the training has come to its end");
   command.Add("--device", options->device, "auto, cpu or cuda").OneOf({"auto", "cpu", "cuda"});
+  command
+      .Add("--ranks", options->ranks, "processes that train together here, on a GPU each as far as they go")
+      .Within(1, 1024);
   command.Add("--seed", options->seed, "of weights, data and augmentation").NotNegative();
   command.Add("--set", options->settings, "any other option of the training, as name=value");
   command.Do([options] { RunTrain(*options); });

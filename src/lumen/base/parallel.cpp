@@ -4,10 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "lumen/base/core_share.h"
 #include "lumen/base/error.h"
 #include "lumen/base/step_back.h"
 
@@ -187,6 +189,18 @@ void ParallelChunks(int64_t count, int64_t chunk, int threads, ChunkBody body) {
   job.Rethrow();
 }
 
-int AvailableCores() { return std::max(1U, std::thread::hardware_concurrency()); }
+namespace {
+std::atomic<int> most_cores = std::numeric_limits<int>::max();
+}  // namespace
+
+int AvailableCores() {
+  const int there = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return std::min(there, most_cores.load(std::memory_order_relaxed));
+}
+
+void LimitCores(int most) {
+  LUMEN_CHECK(most >= 1, most);
+  most_cores = most;
+}
 
 }  // namespace lumen

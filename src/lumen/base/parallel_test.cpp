@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "lumen/base/core_share.h"
 #include "lumen/base/step_back.h"
 
 namespace lumen {
@@ -105,6 +106,14 @@ TEST(Parallel, HelpersHaveTheirCallersPriority) {
     EXPECT_EQ(behind, 4);
     EXPECT_EQ(others(), 0);
   }
+}
+
+TEST(Parallel, AShareOfTheCoresIsAllThereIs) {
+  const int all = AvailableCores();
+  LimitCores(1);
+  EXPECT_EQ(AvailableCores(), 1);
+  LimitCores(all + 1);
+  EXPECT_EQ(AvailableCores(), all);
 }
 
 TEST(Parallel, NothingToDoIsFine) {

@@ -63,6 +63,14 @@ double MeasureWidth(const ArcCurve& way, const TriangleTree& wall) {
   return radii.empty() ? 0 : 2 * static_cast<double>(MedianOf(radii));
 }
 
+// Where all that was seen lies ahead, or behind, there is no wall to close.
+bool IsKnownRound(const UnrolledWall& wall) {
+  constexpr double kLeast = 0.01;  // of the directions from all of its places
+  const auto found = std::count_if(wall.found.Data(), wall.found.Data() + wall.found.Size(),
+                                   [](uint8_t known) { return known != 0; });
+  return static_cast<double>(found) >= kLeast * static_cast<double>(wall.found.Size());
+}
+
 // Pieces whose normals are their corners', so that a surface's roughness does not decide how flatly it was
 // seen.
 std::vector<WallPiece> SmoothPieces(const TriangleMesh& mesh) {
@@ -224,6 +232,7 @@ WallCoverage Judge(TriangleMesh wall, const std::vector<ArcCurve>& ways, const C
   const TriangleTree tree(coverage.wall);
   for (const ArcCurve& way : ways) coverage.widths.push_back(MeasureWidth(way, tree));
   const double width = coverage.widths.front();
+  if (!(*std::min_element(coverage.widths.begin(), coverage.widths.end()) > 0)) return {};
   const WayLocator locator(ways, static_cast<float>(2 * width));
   Judged judged{SmoothPieces(coverage.wall), {}, {}, {}};
   for (const WallPiece& piece : judged.pieces)
@@ -281,10 +290,15 @@ WallCoverage MeasureCoverage(const TriangleMesh& surface, const CoverageInput& i
                              const CoverageOptions& options, int threads) {
   if (!HasArea(surface)) return {};
   const TriangleTree tree(surface);
-  const std::vector<ArcCurve> ways = FindWaysThrough(tree, input.frames);
-  if (ways.empty()) return {};
+  std::vector<ArcCurve> ways;
   std::vector<UnrolledWall> walls;
-  for (const ArcCurve& way : ways) walls.push_back(CloseWall(way, tree, input.views, threads));
+  for (const ArcCurve& way : FindWaysThrough(tree, input.frames)) {
+    UnrolledWall wall = CloseWall(way, tree, input.views, threads);
+    if (!IsKnownRound(wall)) continue;
+    ways.push_back(way);
+    walls.push_back(std::move(wall));
+  }
+  if (ways.empty()) return {};
   return Judge(MeshWalls(walls), ways, input, options, 0, threads);
 }
 

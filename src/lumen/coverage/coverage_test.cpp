@@ -290,5 +290,20 @@ TEST(LookoutsOf, StandAllAlongEachWay) {
   for (size_t i = 1; i <= 20; ++i) EXPECT_NEAR(places[i].z() - places[i - 1].z(), 0.5, 1e-4);
 }
 
+// All that was seen lies ahead: nothing can be said of a wall round the way.
+TEST(Coverage, WithoutAWallRoundTheWayItCannotBeTold) {
+  const TriangleMesh plate = MakePlate({-20, -20, 12}, {0, 40, 0}, {40, 0, 0}, 20);
+  CoverageInput input;
+  std::vector<Rigid3> views;
+  for (int i = 0; i < 30; ++i) {
+    input.frames.push_back({i, 0.2 * i, PoseOnAxis(0.3 * i)});
+    if (i % 3 == 0) views.push_back(input.frames.back().world_from_camera);
+  }
+  input.eye.camera = Camera::FromFieldOfView(90, 72, 72);
+  input.views = RenderViews(TriangleTree(plate), input.eye.camera, views);
+  EXPECT_FALSE(FindWaysThrough(TriangleTree(plate), input.frames).empty());
+  EXPECT_TRUE(MeasureCoverage(plate, input, {}, 2).ways.empty());
+}
+
 }  // namespace
 }  // namespace lumen

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 
+#include "lumen/base/csv.h"
 #include "lumen/base/error.h"
 #include "lumen/base/text.h"
 #include "lumen/eval/figures.h"
@@ -195,13 +196,6 @@ std::string MarkdownTable(const Rows& rows) {
   return text + "\n";
 }
 
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 Json VariantToJson(const Study& study, const std::string& variant) {
   Json json = Json::MakeObject();
   json["name"] = variant;
@@ -317,12 +311,12 @@ std::string FormatCsv(const Study& study) {
   for (const MetricInfo& metric : AllMetrics()) text += StrCat(",", metric.key);
   text += ",units,failure\n";
   for (const StudyEntry& entry : study.entries) {
-    text += StrCat(CsvField(entry.variant), ",", CsvField(entry.sequence));
+    text += StrCat(CsvCell(entry.variant), ",", CsvCell(entry.sequence));
     for (const MetricInfo& metric : AllMetrics()) {
       const auto value = entry.grades.Get(metric.key);
       text += StrCat(",", value ? FormatDouble(*value) : "");
     }
-    text += StrCat(",", entry.grades.units, ",", CsvField(entry.failure), "\n");
+    text += StrCat(",", entry.grades.units, ",", CsvCell(entry.failure), "\n");
   }
   return text;
 }

@@ -90,6 +90,11 @@ Eigen::AlignedBox3f BoxAround(const ArcCurve& curve, float margin) {
 CurveLocator::CurveLocator(const ArcCurve& curve, float reach) : curve_(curve), cell_(0.25F * reach) {
   const Eigen::AlignedBox3f box = BoxAround(curve_, reach);
   origin_ = box.min();
+  // A curve that is very long for its reach has coarser hints rather than billions of them.
+  constexpr double kMostCells = 1 << 25;
+  LUMEN_CHECK(reach > 0, "reach is ", reach);
+  const double cells = (box.sizes().cast<double>() / cell_).array().ceil().prod();
+  if (cells > kMostCells) cell_ *= static_cast<float>(std::cbrt(cells / kMostCells));
   size_ = (box.sizes() / cell_).array().ceil().cast<int>().max(1);
   hints_.resize(static_cast<size_t>(size_.prod()));
   const std::vector<CurvePoint>& points = curve_.Points();

@@ -56,6 +56,12 @@ TEST(CurveLocator, FindsTheFootPoint) {
   }
 }
 
+TEST(CurveLocator, ALongCurveWithAShortReachIsStillFound) {
+  const CurveLocator locator(MakeArc(50), 1e-3F);
+  const CurvePoint at = locator.Curve().At(20);
+  EXPECT_NEAR(locator.Locate(at.position + 1e-3F * at.normal).s, 20, 0.1);
+}
+
 TEST(CurveLocator, MeasuresTheOvershootBeyondTheEnds) {
   const CurveLocator locator(MakeArc(50), 20);
   const CurveLocator::Place before = locator.Locate({3, 0, -6});

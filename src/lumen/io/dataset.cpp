@@ -15,21 +15,13 @@ constexpr int kDeepest = 4;  // EndoMapper's Sequences/Seq_001, EndoSLAM's Camer
 constexpr size_t kMostFolders = 20'000;  // looked at: more is somebody's whole disk
 constexpr size_t kMostNamed = 12;
 
-const Dataset* KindOf(const fs::path& path) {
-  for (const Dataset* dataset : {&C3vd(), &SimCol3d(), &EndoSlam(), &Scared(), &Hamlyn(), &EndoMapper(),
-                                 &EndoMapperSimulated(), &StereoMis(), &Climb()}) {
-    if (dataset->Holds(path)) return dataset;
-  }
-  return nullptr;
-}
-
 bool IsHidden(const fs::path& path) { return StartsWith(path.filename().string(), "."); }
 
 void Search(const fs::path& root, const fs::path& folder, int depth, size_t& looked_at,
             std::vector<DatasetSequence>& found) {
   if (++looked_at > kMostFolders)
     throw InputError(root, StrCat("holds over ", kMostFolders, " folders: name one that holds sequences"));
-  if (const Dataset* dataset = KindOf(folder)) {
+  if (const Dataset* dataset = DatasetOf(folder)) {
     found.push_back({dataset, folder, fs::path(folder).lexically_relative(root).generic_string()});
     return;
   }
@@ -55,6 +47,14 @@ std::string NamesOf(const std::vector<DatasetSequence>& sequences) {
 }
 
 }  // namespace
+
+const Dataset* DatasetOf(const fs::path& path) {
+  for (const Dataset* dataset : {&C3vd(), &SimCol3d(), &EndoSlam(), &Scared(), &Hamlyn(), &EndoMapper(),
+                                 &EndoMapperSimulated(), &StereoMis(), &Climb()}) {
+    if (dataset->Holds(path)) return dataset;
+  }
+  return nullptr;
+}
 
 std::vector<DatasetSequence> FindDatasetSequences(const fs::path& folder) {
   std::vector<DatasetSequence> found;

@@ -34,6 +34,9 @@ const Dataset& EndoMapperSimulated();
 const Dataset& StereoMis();
 const Dataset& Climb();
 
+// Whose sequence lies there; null: nobody's that is known.
+const Dataset* DatasetOf(const std::filesystem::path& path);
+
 struct DatasetSequence {
   const Dataset* dataset = nullptr;
   std::filesystem::path path;

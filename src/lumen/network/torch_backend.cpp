@@ -1,9 +1,11 @@
 #include "lumen/network/torch_backend.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "lumen/base/error.h"
 #include "lumen/base/module.h"
+#include "lumen/network/shared_networks.h"
 
 namespace lumen {
 
@@ -24,6 +26,10 @@ std::unique_ptr<Priors> MakePriors(const Model& model, const LensView& view, con
                                    const std::string& device) {
   LUMEN_CHECK(device == "auto" || device == "cpu" || device == "cuda", device);
   // Loading Torch takes half a second: only where a GPU's driver is there at all.
+  const char* shared = std::getenv(kNetworksVariable);
+  if (shared != nullptr && device != "cpu") {
+    if (auto priors = MakeSharedPriors(shared, model, view, options)) return priors;
+  }
   if (device == "cuda" || (device == "auto" && MayHaveGpu())) {
     const TorchBackend* backend = FindTorchBackend();
     if (backend != nullptr && backend->HaveCuda()) return backend->MakePriors(model, view, options, "cuda");

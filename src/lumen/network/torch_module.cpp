@@ -1,6 +1,7 @@
 // The module that links Torch; see torch_backend.h.
 #include <torch/version.h>
 
+#include <array>
 #include <functional>
 
 #include "lumen/base/timer.h"
@@ -19,21 +20,38 @@ namespace lumen {
 
 namespace {
 
-// What runs on one device for one video, in one precision: a network with its masks.
+// What runs on one device for some videos at once, in one precision: a network with a row of masks and lenses
+// for each.
 struct DeviceNetwork {
   DeviceNetwork(const NetworkSpec& spec, const std::map<std::string, Tensor>& tensors, const LensView& view,
-                const torch::Device& device, torch::ScalarType type)
+                int rows, const torch::Device& device, torch::ScalarType type)
       : network(spec) {
     network->Load(tensors);
     network->to(device, type);
     network->eval();
-    plan = network->MakeReady(network->PlanMasks(MaskToTorch(view.mask).to(device)));
-    if (spec.input_channels > 3) {
-      angles = torch::from_blob(const_cast<float*>(view.angles.Data()),
-                                {1, 1, spec.input_height, spec.input_width}, torch::kFloat)
-                   .to(device, type)
-                   .clone();
+    masks = MaskToTorch(view.mask).to(device).repeat({rows, 1, 1, 1});
+    plan = network->MakeReady(network->PlanMasks(masks));
+    if (spec.input_channels > 3) angles = Angles(view).to(device, type).repeat({rows, 1, 1, 1});
+  }
+
+  // In place: what was recorded with these tensors goes on with them.
+  void SetView(int row, const LensView& view) {
+    torch::NoGradGuard no_grad;
+    masks[row].copy_(MaskToTorch(view.mask)[0]);
+    const TorchMaskPlan fresh = network->MakeReady(network->PlanMasks(masks));
+    for (size_t i = 0; i < plan.size(); ++i) {
+      plan[i].input.copy_(fresh[i].input);
+      plan[i].scale.copy_(fresh[i].scale);
+      plan[i].valid.copy_(fresh[i].valid);
+      plan[i].bias.copy_(fresh[i].bias);
     }
+    if (angles.defined()) angles[row].copy_(Angles(view)[0]);
+    if (masks.is_cuda()) torch::cuda::synchronize();  // the recorded program runs on a stream of its own
+  }
+
+  static torch::Tensor Angles(const LensView& view) {
+    return torch::from_blob(const_cast<float*>(view.angles.Data()),
+                            {1, 1, view.angles.Height(), view.angles.Width()}, torch::kFloat);
   }
 
   torch::Tensor Trunk(const torch::Tensor& image) {
@@ -45,6 +63,7 @@ struct DeviceNetwork {
   }
 
   TorchNetwork network;
+  torch::Tensor masks;  // (rows, 1, H, W)
   TorchMaskPlan plan;
   torch::Tensor angles;  // where the network wants them
 };
@@ -57,14 +76,20 @@ class DeviceProgram {
   // image → maps; `Lanes` runs parts of it side by side where the device can.
   using Forward = std::function<std::vector<torch::Tensor>(const torch::Tensor& image, class Lanes& lanes)>;
 
-  DeviceProgram(int width, int height, const torch::Device& device, torch::ScalarType type, Forward forward);
-  std::vector<Image<float>> Run(ImageView<const uint8_t> rgb);
+  DeviceProgram(int rows, int width, int height, const torch::Device& device, torch::ScalarType type,
+                Forward forward);
+  std::vector<Image<float>> Run(ImageView<const uint8_t> rgb);  // of one row
   double TimeForward();
+
+  uint8_t* Picture(int row) { return host_bytes_[row].data_ptr<uint8_t>(); }
+  void Replay();
+  // Another row's numbers lie behind this one's.
+  NetworkRows::Map MapOf(size_t map, int row) const;
+  size_t CountMaps() const { return host_maps_.size(); }
 
  private:
   void Compute(Lanes& lanes);
   void Record();
-  void Replay();
 
   torch::Device device_;
   torch::ScalarType type_;
@@ -120,13 +145,19 @@ class Lanes {
 #endif
 };
 
-DeviceProgram::DeviceProgram(int width, int height, const torch::Device& device, torch::ScalarType type,
-                             Forward forward)
+DeviceProgram::DeviceProgram(int rows, int width, int height, const torch::Device& device,
+                             torch::ScalarType type, Forward forward)
     : device_(device), type_(type), forward_(std::move(forward)) {
-  host_bytes_ = torch::zeros({1, height, width, 3},
+  host_bytes_ = torch::zeros({rows, height, width, 3},
                              torch::TensorOptions(torch::kUInt8).pinned_memory(device.is_cuda()));
   bytes_ = host_bytes_.to(device);
   if (device.is_cuda()) Record();
+}
+
+NetworkRows::Map DeviceProgram::MapOf(size_t map, int row) const {
+  const torch::Tensor& all = host_maps_[map];
+  return {all.data_ptr<float>() + row * all.stride(0), static_cast<int>(all.size(2)),
+          static_cast<int>(all.size(1)), static_cast<int>(all.size(3))};
 }
 
 void DeviceProgram::Compute(Lanes& lanes) {
@@ -178,13 +209,13 @@ void DeviceProgram::Replay() {
 }
 
 std::vector<Image<float>> DeviceProgram::Run(ImageView<const uint8_t> rgb) {
-  std::copy_n(rgb.Data(), host_bytes_.numel(), host_bytes_.data_ptr<uint8_t>());
+  std::copy_n(rgb.Data(), host_bytes_.numel(), Picture(0));
   Replay();
   std::vector<Image<float>> images;
-  for (const torch::Tensor& map : host_maps_) {
-    images.emplace_back(static_cast<int>(map.size(2)), static_cast<int>(map.size(1)),
-                        static_cast<int>(map.size(3)));
-    std::copy_n(map.data_ptr<float>(), images.back().Size(), images.back().Data());
+  for (size_t i = 0; i < host_maps_.size(); ++i) {
+    const NetworkRows::Map map = MapOf(i, 0);
+    images.emplace_back(map.width, map.height, map.channels);
+    std::copy_n(map.data, map.Size(), images.back().Data());
   }
   return images;
 }
@@ -219,15 +250,20 @@ DeviceProgram::Forward FeaturesAndAverage(std::shared_ptr<DeviceNetwork> feature
   };
 }
 
+// On a GPU in half, unless it is told otherwise.
+torch::ScalarType TypeOn(const torch::Device& device, const PriorsOptions& options) {
+  return device.is_cuda() && options.precision != "float" ? torch::kHalf : torch::kFloat;
+}
+
 class TorchPriors : public Priors {
  public:
   TorchPriors(const Model& model, const LensView& view, const PriorsOptions& options,
               const torch::Device& device)
       : options_(options),
         feature_mask_(FeatureMask(view.mask)),
-        type_(device.is_cuda() && options.precision != "float" ? torch::kHalf : torch::kFloat),
-        feature_(std::make_shared<DeviceNetwork>(model.feature, model.tensors, view, device, type_)),
-        depth_(std::make_shared<DeviceNetwork>(model.depth, model.tensors, view, device, type_)),
+        type_(TypeOn(device, options)),
+        feature_(std::make_shared<DeviceNetwork>(model.feature, model.tensors, view, 1, device, type_)),
+        depth_(std::make_shared<DeviceNetwork>(model.depth, model.tensors, view, 1, device, type_)),
         features_(Program(model, device, BothHeads(feature_))),
         basis_(Program(model, device, BothHeads(depth_))) {
     if (device.is_cuda()) live_ = Program(model, device, FeaturesAndAverage(feature_, depth_));
@@ -253,8 +289,8 @@ class TorchPriors : public Priors {
  private:
   std::unique_ptr<DeviceProgram> Program(const Model& model, const torch::Device& device,
                                          DeviceProgram::Forward forward) const {
-    return std::make_unique<DeviceProgram>(model.depth.input_width, model.depth.input_height, device, type_,
-                                           std::move(forward));
+    return std::make_unique<DeviceProgram>(1, model.depth.input_width, model.depth.input_height, device,
+                                           type_, std::move(forward));
   }
   FeaturePyramid MakePyramid(std::vector<Image<float>>& maps) const {
     return MakeFeaturePyramid(std::move(maps[0]), std::move(maps[1]), feature_mask_, options_.pyramid_levels);
@@ -267,6 +303,44 @@ class TorchPriors : public Priors {
   std::unique_ptr<DeviceProgram> features_, basis_, live_;
 };
 
+class TorchRows : public NetworkRows {
+ public:
+  TorchRows(const Model& model, const PriorsOptions& options, int rows, const torch::Device& device)
+      : rows_(rows) {
+    const LensView anything(Mask(model.depth.input_width, model.depth.input_height, 1, 255));
+    const torch::ScalarType type = TypeOn(device, options);
+    const auto network = [&](const NetworkSpec& spec) {
+      return std::make_shared<DeviceNetwork>(spec, model.tensors, anything, rows, device, type);
+    };
+    const auto program = [&](DeviceProgram::Forward forward) {
+      return std::make_unique<DeviceProgram>(rows, model.depth.input_width, model.depth.input_height, device,
+                                             type, std::move(forward));
+    };
+    networks_[kLive] = {network(model.feature), network(model.depth)};
+    networks_[kBasis] = {network(model.depth)};
+    programs_[kLive] = program(FeaturesAndAverage(networks_[kLive][0], networks_[kLive][1]));
+    programs_[kBasis] = program(BothHeads(networks_[kBasis][0]));
+  }
+
+  int Count() const override { return rows_; }
+  void SetView(Program program, int row, const LensView& view) override {
+    for (const auto& network : networks_[program]) network->SetView(row, view);
+  }
+  uint8_t* Picture(Program program, int row) override { return programs_[program]->Picture(row); }
+  void Run(Program program) override { programs_[program]->Replay(); }
+  std::vector<Map> Maps(Program program, int row) const override {
+    std::vector<Map> maps;
+    for (size_t i = 0; i < programs_[program]->CountMaps(); ++i)
+      maps.push_back(programs_[program]->MapOf(i, row));
+    return maps;
+  }
+
+ private:
+  int rows_;
+  std::array<std::vector<std::shared_ptr<DeviceNetwork>>, kPrograms> networks_;
+  std::array<std::unique_ptr<DeviceProgram>, kPrograms> programs_;
+};
+
 class Backend : public TorchBackend {
  public:
   std::string Version() const override { return TORCH_VERSION; }
@@ -277,13 +351,20 @@ class Backend : public TorchBackend {
     return std::make_unique<TorchPriors>(model, view, options,
                                          torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU));
   }
+  std::unique_ptr<NetworkRows> MakeRows(const Model& model, const PriorsOptions& options, int rows,
+                                        const std::string& device) const override {
+    Configure(options.threads);
+    return std::make_unique<TorchRows>(model, options, rows,
+                                       torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU));
+  }
   double TimeForward(const NetworkSpec& spec, const Model& model, const LensView& view,
                      const std::string& device) const override {
     Configure(1);
     const torch::Device place(device == "cuda" ? torch::kCUDA : torch::kCPU);
     const auto type = device == "cuda" ? torch::kHalf : torch::kFloat;
-    const auto network = std::make_shared<DeviceNetwork>(spec, model.tensors, view, place, type);
-    return DeviceProgram(spec.input_width, spec.input_height, place, type, BothHeads(network)).TimeForward();
+    const auto network = std::make_shared<DeviceNetwork>(spec, model.tensors, view, 1, place, type);
+    return DeviceProgram(1, spec.input_width, spec.input_height, place, type, BothHeads(network))
+        .TimeForward();
   }
 
  private:

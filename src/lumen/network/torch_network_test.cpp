@@ -75,6 +75,49 @@ TEST(TorchBackend, ModuleGivesTheEnginesPriors) {
   }
 }
 
+// Rows with a lens and a mask each give what each would get alone, whatever the others show.
+TEST(TorchBackend, RowsGiveWhatEachVideoGetsAlone) {
+  const TorchBackend* backend = FindTorchBackend();
+  const Model model = MakeRandomModel(1);
+  const std::vector<LensView> views = {
+      LensView(Camera(UnifiedCamera{60, 60, 80, 64, 0.6}, 160, 128), MakeMask(MaskKind::kCircle, 160, 128)),
+      LensView(MakeMask(MaskKind::kRagged, 160, 128))};
+  std::vector<RgbImage> pictures = {MakeImage(160, 128), MakeImage(160, 128)};
+  for (size_t i = 0; i < pictures[1].Size(); ++i) pictures[1].Data()[i] ^= 0x3f;
+  for (const std::string device : backend->HaveCuda() ? std::vector{"cpu", "cuda"} : std::vector{"cpu"}) {
+    const auto rows = backend->MakeRows(model, {.precision = "float"}, 3, device);
+    ASSERT_EQ(rows->Count(), 3);
+    for (const auto program : {NetworkRows::kLive, NetworkRows::kBasis}) {
+      for (int v = 0; v < 2; ++v) {
+        rows->SetView(program, 2 - v, views[static_cast<size_t>(v)]);
+        std::copy_n(pictures[static_cast<size_t>(v)].Data(), pictures[0].Size(),
+                    rows->Picture(program, 2 - v));
+      }
+      for (int repeat = 0; repeat < 2; ++repeat) rows->Run(program);
+    }
+    for (size_t v = 0; v < 2; ++v) {
+      const auto alone = backend->MakePriors(model, views[v], {.precision = "float"}, device);
+      const InputFrame frame{0, 0.0, pictures[v]};
+      const auto difference = [&](const NetworkRows::Map& map, const Image<float>& expected) {
+        EXPECT_EQ(map.Size(), expected.Size());
+        float largest = 0;
+        for (size_t i = 0; i < expected.Size(); ++i)
+          largest = std::max(largest, std::abs(map.data[i] - expected.Data()[i]));
+        return largest;
+      };
+      const int row = 2 - static_cast<int>(v);
+      const auto live = rows->Maps(NetworkRows::kLive, row);
+      ASSERT_EQ(live.size(), 3U);
+      EXPECT_LT(difference(live[1], alone->ComputeFeatures(frame).descriptors), 1e-4) << device;
+      const DepthBasis basis = alone->ComputeDepthBasis(frame);
+      EXPECT_LT(difference(live[2], basis.average), 1e-3 * Median(basis.average)) << device;
+      const auto maps = rows->Maps(NetworkRows::kBasis, row);
+      ASSERT_EQ(maps.size(), 2U);
+      EXPECT_LT(difference(maps[0], basis.average), 1e-3 * Median(basis.average)) << device;
+    }
+  }
+}
+
 // Some builds of libtorch export pieces of their own standard library; whoever links Torch must still get the
 // system's, or dies in std::filesystem.
 TEST(TorchBackend, TheStandardLibraryIsTheSystemsOwn) {

@@ -50,6 +50,13 @@ std::vector<Part> ListParts(const TrainingState& state) {
 
 }  // namespace
 
+std::vector<torch::Tensor*> TrainingState::Tensors() const {
+  std::vector<torch::Tensor*> all;
+  for (const Part& part : ListParts(*this))
+    for (const auto& [name, tensor] : part.tensors) all.push_back(tensor);
+  return all;
+}
+
 bool HasCheckpoint(const fs::path& folder) { return fs::exists(folder / kIndex); }
 
 void SaveCheckpoint(const fs::path& folder, const TrainingProgress& progress, const Model& model,
@@ -59,6 +66,7 @@ void SaveCheckpoint(const fs::path& folder, const TrainingProgress& progress, co
   index["step"] = progress.step;
   index["seconds"] = progress.seconds;
   index["scenes"] = progress.scenes;
+  index["shards"] = progress.shards;
   index["stage_steps"] = progress.stage_steps;
   index["first_stage"] = progress.first_stage;
   index["seed"] = progress.seed;
@@ -100,6 +108,8 @@ TrainingProgress LoadCheckpoint(const fs::path& folder, const Model& model, cons
   progress.step = index.At("step").AsInteger();
   progress.seconds = index.At("seconds").AsDouble();
   progress.scenes = index.At("scenes").AsInteger();
+  const Json* shards = index.Find("shards");  // checkpoints of before there were any
+  progress.shards = shards != nullptr ? std::max<int64_t>(1, shards->AsInteger()) : 1;
   progress.stage_steps = index.At("stage_steps").AsInteger();
   progress.first_stage = index.At("first_stage").AsBool();
   progress.seed = index.At("seed").AsInteger();

@@ -12,10 +12,11 @@ namespace lumen {
 struct TrainingProgress {
   int64_t step = 0;
   double seconds = 0;       // of training so far, all calls together
-  int64_t scenes = 0;       // taken from the clip source so far
+  int64_t scenes = 0;       // taken from the clip source so far, by each shard
   int64_t stage_steps = 0;  // steps in the current stage
   bool first_stage = true;
   int64_t seed = 0;
+  int64_t shards = 1;  // parts of a step's batch, each with scenes of its own
 };
 
 // The optimisers hold values and moments.
@@ -23,6 +24,8 @@ struct TrainingState {
   FlatAdamW& networks;
   FlatAdamW& adversary;
   WeightAverage& average;  // of the networks
+
+  std::vector<torch::Tensor*> Tensors() const;
 };
 
 void SaveCheckpoint(const std::filesystem::path& folder, const TrainingProgress& progress, const Model& model,

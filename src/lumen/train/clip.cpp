@@ -140,4 +140,13 @@ int64_t MixedClipSource::ScenesToSeeAll() const {
   return static_cast<int64_t>(std::ceil(static_cast<double>(first_->ScenesToSeeAll()) / (1 - share_)));
 }
 
+ShardedClipSource::ShardedClipSource(std::shared_ptr<const ClipSource> whole, int shard, int shards)
+    : whole_(std::move(whole)), shard_(shard), shards_(shards) {
+  LUMEN_CHECK(whole_ != nullptr && shard >= 0 && shard < shards);
+}
+
+int64_t ShardedClipSource::ScenesToSeeAll() const {
+  return (whole_->ScenesToSeeAll() + shards_ - 1) / shards_;
+}
+
 }  // namespace lumen

@@ -77,6 +77,24 @@ class MixedClipSource : public ClipSource {
   double share_;
 };
 
+// One of several parts of a source, none of whose scenes is another's. Parts take turns in a shifting order,
+// so that each gets its share of whatever alternates.
+class ShardedClipSource : public ClipSource {
+ public:
+  ShardedClipSource(std::shared_ptr<const ClipSource> whole, int shard, int shards);
+
+  int ClipsPerScene() const override { return whole_->ClipsPerScene(); }
+  int FramesPerClip() const override { return whole_->FramesPerClip(); }
+  std::vector<Clip> MakeScene(int64_t scene) const override { return whole_->MakeScene(NumberOf(scene)); }
+  int64_t ScenesToSeeAll() const override;
+  // Which of the whole's scenes is this one.
+  int64_t NumberOf(int64_t scene) const { return scene * shards_ + (shard_ + scene) % shards_; }
+
+ private:
+  std::shared_ptr<const ClipSource> whole_;
+  int shard_, shards_;
+};
+
 // The mean of each 2×2 block of a depth map; unknown where one of the four is.
 DepthImage HalveDepth(const DepthImage& depth);
 

@@ -311,6 +311,27 @@ TEST(MixedClips, KeepTheirShareAndLeaveNothingOut) {
   EXPECT_EQ(order, "sim0 sim1 sim2 0 sim3 sim4 sim5 1 ");
 }
 
+TEST(ShardedClips, NoSceneIsInTwoShardsAndWhatAlternatesIsInAll) {
+  const auto whole = std::make_shared<CountingSource>();
+  for (const int shards : {1, 2, 3, 4}) {
+    std::set<int64_t> seen;
+    for (int shard = 0; shard < shards; ++shard) {
+      const ShardedClipSource part(whole, shard, shards);
+      int odd = 0;
+      for (int64_t scene = 0; scene < 12; ++scene) {
+        if (part.NumberOf(scene) < 7) {
+          EXPECT_EQ(part.MakeScene(scene)[0].name, std::to_string(part.NumberOf(scene)));
+        }
+        EXPECT_TRUE(seen.insert(part.NumberOf(scene)).second);
+        odd += part.NumberOf(scene) % 2 != 0 ? 1 : 0;
+      }
+      EXPECT_GE(odd, 4);
+      EXPECT_LE(odd, 8);
+    }
+    EXPECT_EQ(*seen.rbegin(), 12 * shards - 1);  // and none is left out
+  }
+}
+
 TEST(RecordedClips, RefuseDataWithoutTruthInOneLine) {
   const TemporaryFolder folder;
   WriteSequence(folder.Path() / "no_depth", false, true);

@@ -260,11 +260,10 @@ JointOutput ComputeJointLosses(PriorNetworks& networks, Discriminator& discrimin
   output.estimates.push_back(normalised(ComposeDepth(maps.average, maps.bases, halfway)));
   output.estimates.push_back(normalised(final_depth));
   KeepDense(known, maps.source_mask, output);
-  if (options.adversarial_weight > 0 && output.picture.size(0) > 0) {
-    torch::Tensor sum;
+  if (options.adversarial_weight > 0) {
+    torch::Tensor sum = torch::zeros({}, known.options());
     for (const torch::Tensor& estimate : output.estimates) {
-      const torch::Tensor loss = GeneratorLoss(discriminator->forward(output.picture, estimate));
-      sum = sum.defined() ? sum + loss : loss;
+      if (estimate.size(0) > 0) sum = sum + GeneratorLoss(discriminator->forward(output.picture, estimate));
     }
     losses.Add("adversarial", options.adversarial_weight / static_cast<double>(output.estimates.size()), sum);
   }

@@ -19,6 +19,17 @@ void LossLog::Add(const LossTerms& losses) {
   ++summed_;
 }
 
+void LossLog::SumOver(Peers& peers) {
+  if (peers.IsAlone()) return;
+  std::vector<torch::Tensor> all;
+  for (const auto& [name, sum] : sums_) all.push_back(sum.to(torch::kDouble).flatten());
+  all.push_back(torch::full({1}, static_cast<double>(summed_), all.front().options()));
+  const torch::Tensor numbers = torch::cat(all).to(torch::kCPU);
+  peers.Sum(numbers);
+  for (size_t i = 0; i < sums_.size(); ++i) sums_[i].second = numbers[static_cast<int64_t>(i)];
+  summed_ = std::llround(numbers[-1].item<double>());
+}
+
 void LossLog::Write(const std::filesystem::path& path, const Moment& moment) {
   std::string header = "step,seconds,rate";
   std::string row = StrCat(moment.step, ",", moment.seconds, ",", moment.rate);
@@ -35,6 +46,10 @@ void LossLog::Write(const std::filesystem::path& path, const Moment& moment) {
   AppendFile file(path);
   if (fresh) file.Append(header + "\n");
   file.Append(row + "\n");
+  Forget();
+}
+
+void LossLog::Forget() {
   sums_.clear();
   summed_ = 0;
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "lumen/train/peers.h"
 #include "lumen/train/stages.h"
 
 namespace lumen {
@@ -17,6 +18,9 @@ class LossLog {
   // Waits for nothing: the sums stay on the device. Other names than before begin anew.
   void Add(const LossTerms& losses);
   bool Empty() const { return summed_ == 0; }
+  // All ranks together: the sums become those over all of them.
+  void SumOver(Peers& peers);
+  void Forget();
   // Appends the means and forgets them. Says which loss was not finite.
   void Write(const std::filesystem::path& path, const Moment& moment);
   // Of what was written last, without what is only watched.

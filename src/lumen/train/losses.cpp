@@ -6,7 +6,7 @@ namespace lumen {
 
 namespace {
 
-constexpr double kLeastDepth = 1e-4;  // the paper's ε
+constexpr double kLogFloor = 1e-4;  // the paper's ε
 
 torch::Tensor SumPerImage(const torch::Tensor& maps) { return maps.flatten(1).sum(1); }
 
@@ -15,7 +15,7 @@ torch::Tensor SumPerImage(const torch::Tensor& maps) { return maps.flatten(1).su
 torch::Tensor ScaleInvariantLoss(const torch::Tensor& predicted, const torch::Tensor& truth,
                                  const torch::Tensor& valid, double share) {
   const torch::Tensor ratio =
-      valid.gt(0) * (torch::log(predicted + kLeastDepth) - torch::log(truth + kLeastDepth));
+      valid.gt(0) * (torch::log(predicted + kLogFloor) - torch::log(truth + kLogFloor));
   const torch::Tensor count = SumPerImage(valid).clamp_min(1);
   const torch::Tensor mean = SumPerImage(valid * ratio) / count;
   return (SumPerImage(valid * ratio * ratio) / count - share * mean * mean).mean();
@@ -144,8 +144,8 @@ torch::Tensor BasisSpanLoss(const torch::Tensor& average, const torch::Tensor& b
   constexpr double kRidge = 1e-4;
   const torch::Tensor weight = valid.flatten(2);  // (B, 1, P)
   const torch::Tensor root = weight.sqrt();
-  const torch::Tensor mean = average.detach().flatten(2).clamp_min(kLeastDepth);
-  const torch::Tensor known = truth.flatten(2).clamp_min(kLeastDepth);
+  const torch::Tensor mean = average.detach().flatten(2).clamp_min(kLogFloor);
+  const torch::Tensor known = truth.flatten(2).clamp_min(kLogFloor);
   const torch::Tensor count = weight.sum(2, true).clamp_min(1);
   // The scale to start from: the mean ratio of logarithms.
   const torch::Tensor scale = torch::exp((weight * (known.log() - mean.log())).sum(2, true) / count);

@@ -13,6 +13,8 @@ class FlatAdamW {
   explicit FlatAdamW(const std::vector<torch::Tensor>& parameters, double weight_decay = 1e-4);
 
   void ZeroGradient() { gradient_.zero_(); }
+  // Of all parameters; Step takes what is there.
+  torch::Tensor& Gradient() { return gradient_; }
   // Clips the gradient's norm and steps. A gradient that is not finite changes nothing.
   void Step(double rate, double clip_norm);
   // Of the last gradient, before clipping (a tensor: asking for its value waits for the device).

@@ -23,6 +23,18 @@ void TrainOptions::Describe(ConfigVisitor& visitor) {
   visitor.Field("init", init, {.help = "a model to start from; none: random weights"});
   visitor.Field("resume", resume, {.help = "go on where the folder's checkpoint stands"});
   visitor.Field("device", device, {.help = "where to train", .choices = {"auto", "cpu", "cuda"}});
+  visitor.Field(
+      "ranks", ranks,
+      {.min = 0, .max = 1024, .help = "processes to start here; 0: this one, or as a launcher says"});
+  visitor.Field(
+      "shards", shards,
+      {.min = 0,
+       .max = 100000,
+       .help = "parts of a step's batch, shared out among the ranks; 0: as many as ranks, or as the "
+               "checkpoint has"});
+  visitor.Field("reduce_by", reduce_by,
+                {.help = "how gradients are summed over ranks", .choices = {"auto", "gloo", "nccl"}});
+  visitor.Field("overlap", overlap, {.help = "gradients are summed while backward still goes on"});
   visitor.Field("seed", seed, {.min = 0, .help = "of weights, data and augmentation"});
   visitor.Field("steps", steps, {.min = 0, .help = "in all; 0: as many as the minutes allow"});
   visitor.Field("minutes", minutes, {.min = 0, .unit = "min", .help = "in all"});

@@ -23,13 +23,17 @@ struct TrainOptions {
   std::string init;      // a model to start from; none: random weights
   bool resume = false;   // go on where the folder's checkpoint stands
   std::string device = "auto";
+  int ranks = 0;                   // processes to start here; 0: this one, or as a launcher says
+  int shards = 0;                  // parts of a step's batch; 0: as many as ranks, or as the checkpoint has
+  std::string reduce_by = "auto";  // how gradients are summed over ranks
+  bool overlap = true;             // … while backward still goes on
   int seed = 1;
   int steps = 0;              // in all; 0: as many as the minutes allow
   double minutes = 0;         // in all
   double call_minutes = 0;    // this call ends after so many; 0: with the training
   int call_steps = 0;         // likewise in steps
   double first_stage = 0.62;  // share of the training; the rest is stage 2
-  int batch = 48;             // pairs per step
+  int batch = 48;             // pairs per step and shard
   int joint_batch = 48;       // in stage 2
   double rate = 1e-3;
   double joint_rate = 3e-4;

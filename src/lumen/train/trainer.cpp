@@ -8,13 +8,15 @@
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
+#include "lumen/base/random.h"
 #include "lumen/base/timer.h"
 #include "lumen/base/version.h"
 #include "lumen/train/checkpoint.h"
-#include "lumen/train/clip_stream.h"
 #include "lumen/train/curves.h"
+#include "lumen/train/gradient_buckets.h"
 #include "lumen/train/loss_log.h"
-#include "lumen/train/recorded_clips.h"
+#include "lumen/train/peers.h"
+#include "lumen/train/shard.h"
 #include "lumen/train/validation.h"
 
 namespace lumen {
@@ -25,56 +27,12 @@ namespace {
 
 std::atomic<bool> stop_requested{false};
 
-constexpr int kValidationSeedShift = 1000003;
-
-torch::Device ChooseDevice(const std::string& name) {
+torch::Device ChooseDevice(const std::string& name, const Peers& peers) {
   if (name == "cuda" && !torch::cuda::is_available()) throw InputError("no CUDA device: use device=cpu");
-  return name == "cpu" || !torch::cuda::is_available() ? torch::Device(torch::kCPU)
-                                                       : torch::Device(torch::kCUDA);
-}
-
-std::vector<fs::path> SplitPaths(const std::string& text) {
-  std::vector<fs::path> paths;
-  for (const std::string& part : Split(text, ',')) {
-    if (!part.empty()) paths.emplace_back(part);
-  }
-  return paths;
-}
-
-std::shared_ptr<const ClipSource> MakeRecordedSource(const TrainOptions& options, bool for_validation) {
-  using Part = RecordedClipOptions::Part;
-  RecordedClipOptions recorded;
-  recorded.clips = options.sim.clips_per_scene;
-  recorded.places = options.sim.places;
-  recorded.views = options.sim.views;
-  recorded.width = options.sim.width;
-  recorded.height = options.sim.height;
-  recorded.reach = options.recorded.reach;
-  recorded.point_share = options.recorded.point_share;
-  recorded.seed = options.seed;
-  // Where others are validated on, nothing of these is held back.
-  const bool others = !options.validate.empty();
-  recorded.part = others ? Part::kWhole : for_validation ? Part::kHeldOut : Part::kRest;
-  return std::make_shared<RecordedClipSource>(
-      SplitPaths(for_validation && others ? options.validate : options.data), recorded);
-}
-
-std::shared_ptr<const ClipSource> MakeSource(const TrainOptions& options, bool for_validation) {
-  if (!options.data.empty()) {
-    auto recorded = MakeRecordedSource(options, for_validation);
-    if (for_validation || options.sim_share <= 0) return recorded;
-    return std::make_shared<MixedClipSource>(recorded, std::make_shared<SimClipSource>(options.sim),
-                                             options.sim_share);
-  }
-  SimClipOptions sim = options.sim;
-  if (for_validation) {
-    sim.seed += kValidationSeedShift;
-    sim.clips_per_scene = 1;
-    sim.wildness = 0.2;
-    sim.varied = 0;
-    sim.degraded = 0.1;
-  }
-  return std::make_shared<SimClipSource>(sim);
+  if (name == "cpu" || !torch::cuda::is_available()) return torch::Device(torch::kCPU);
+  // Each rank a card of its own, as far as they go.
+  const auto cards = std::max<size_t>(1, torch::cuda::device_count());
+  return {torch::kCUDA, static_cast<c10::DeviceIndex>(static_cast<size_t>(peers.LocalRank()) % cards)};
 }
 
 // Cosine from the full rate to nothing within a stage, after a short warm-up.
@@ -94,37 +52,51 @@ Model MakeTinyModel(uint64_t seed) {
   return model;
 }
 
+// What all ranks must have alike, a line each.
+std::string CommonSettings(TrainOptions options) {
+  options.out = options.device = "";
+  options.ranks = options.threads = 0;
+  return FormatConfig(options);
+}
+
+std::string HashOf(const torch::Tensor& values) {
+  const torch::Tensor plain = values.detach().to(torch::kCPU).contiguous();
+  const auto* bytes = static_cast<const uint8_t*>(plain.data_ptr());
+  uint64_t hash = plain.nbytes();
+  for (size_t i = 0; i < plain.nbytes(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3ULL;  // FNV-1a
+  char text[20];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(MixBits(hash)));
+  return text;
+}
+
 class Training {
  public:
-  explicit Training(const TrainOptions& options)
+  Training(const TrainOptions& options, Peers& peers)
       : options_(options),
-        device_(ChooseDevice(options.device)),
+        peers_(peers),
+        device_(ChooseDevice(options.device, peers)),
         model_(StartingModel(options)),
         networks_(Seeded(model_, options.seed), device_),
         discriminator_(MakeDiscriminator(options.sim, device_)),
         optimizer_(networks_.Parameters(), options.weight_decay),
         adversary_(discriminator_->parameters(), options.weight_decay),
-        average_(optimizer_.Values(), options.average_steps),
-        source_(MakeSource(options, false)),
-        store_(device_, RingSize(), source_->FramesPerClip(), options.sim.width, options.sim.height) {
-    if (device_.is_cuda()) {
-      at::globalContext().setBenchmarkCuDNN(true);
-      // The cores make clips; Torch's own threads would only wait for each other among them.
-      torch::set_num_threads(1);
-    }
+        average_(optimizer_.Values(), options.average_steps) {
+    ShareOutCores();
     progress_.seed = options.seed;
-    if (options.resume) progress_ = LoadCheckpoint(options.out, model_, State());
+    const bool first = peers_.IsFirst();
+    if (options.resume && first) progress_ = LoadCheckpoint(options.out, model_, State());
+    Meet();
     resumed_at_ = progress_;
-    MakeDirectories(options.out);
-    if (!options.resume) {
-      for (const char* stale : {"losses-1.csv", "losses-2.csv", "validation.csv"})
-        fs::remove(fs::path(options.out) / stale);
-    }
-    FillRing();
-    FillValidation();
+    if (first) PrepareFolder();
+    MakeShards();
+    if (first) validation_ = MakeValidationStore(options_, device_, Threads(), stop_requested);
+    buckets_ = std::make_unique<GradientBuckets>(peers_, networks_.Parameters(), optimizer_.Gradient());
+    if (!peers_.IsAlone()) TellOfSums();
   }
 
   TrainSummary Run();
+  void Save();
+  int64_t Step() const { return progress_.step; }
 
  private:
   static Model StartingModel(const TrainOptions& options) {
@@ -145,16 +117,10 @@ class Training {
     made->to(device);
     return made;
   }
-  int RingSize() const {
-    const int per_scene = source_->ClipsPerScene();
-    return std::max(1, options_.ring / per_scene) * per_scene;
+  int Threads() const {
+    if (options_.threads > 0) return options_.threads;
+    return std::max(1, (AvailableCores() - 2) / peers_.LocalCount());
   }
-  // Of recordings everything is seen, however few the steps are.
-  int64_t FirstScenes() const {
-    const int64_t whole_ring = RingSize() / source_->ClipsPerScene();
-    return std::max<int64_t>(options_.first_scenes, std::min(source_->ScenesToSeeAll(), whole_ring));
-  }
-  int Threads() const { return options_.threads > 0 ? options_.threads : std::max(1, AvailableCores() - 2); }
 
   double Share() const {
     return options_.steps > 0 ? static_cast<double>(progress_.step) / options_.steps
@@ -168,135 +134,199 @@ class Training {
   }
   bool InFirstStage() const { return Share() < options_.first_stage; }
 
-  void FillRing();
-  void FillValidation();
-  void TakeScene();
-  void TakeNewScenes();
-  void Step();
+  void ShareOutCores() const;
+  void Meet();
+  void TellOfSums();
+  void PrepareFolder() const;
+  void MakeShards();
+  bool AgreeToGoOn();
+  void TakeStep();
+  void EnterStage(bool first);
   void StepSeparate(double rate);
   void StepJoint(double rate, double in_stage);
+  // Of the shard's joint losses; what the adversary makes of them is added to its gradient.
+  void AddJoint(size_t shard, const LossOptions& losses, double& judged);
+  void ShareGradient();
   void WriteLog();
   void RunValidation();
-  void Save();
   TrainingState State() { return {optimizer_, adversary_, average_}; }
   // With the averaged weights.
   Model CurrentModel();
 
   TrainOptions options_;
+  Peers& peers_;
   torch::Device device_;
   Model model_;
   PriorNetworks networks_;
   Discriminator discriminator_;
   FlatAdamW optimizer_, adversary_;
   WeightAverage average_;
-  std::shared_ptr<const ClipSource> source_;
-  ClipStore store_;
+  std::unique_ptr<GradientBuckets> buckets_;
+  std::vector<std::unique_ptr<Shard>> shards_;  // this rank's
   std::unique_ptr<ClipStore> validation_;
-  std::unique_ptr<ClipStream> stream_;
   TrainingProgress progress_, resumed_at_;
   Stopwatch watch_;
   LossLog log_;
+  std::string reduced_by_;
   double rate_ = 0;
 };
 
-void Training::TakeScene() {
-  for (const Clip& clip : stream_->NextScene()) store_.Add(clip, {});
-  ++progress_.scenes;
+void Training::ShareOutCores() const {
+  if (device_.is_cuda()) {
+    at::globalContext().setBenchmarkCuDNN(true);
+    // The cores make clips; Torch's own threads would only wait for each other among them.
+    torch::set_num_threads(1);
+  } else if (peers_.LocalCount() > 1 && !OwnEnvironment()("OMP_NUM_THREADS")) {
+    torch::set_num_threads(std::max(1, AvailableCores() / peers_.LocalCount()));
+  }
 }
 
-// A resumed training sees the same ring: its last scenes are made again.
-void Training::FillRing() {
-  const int64_t whole_ring = RingSize() / source_->ClipsPerScene();
-  int64_t wanted = std::max<int64_t>(progress_.scenes, FirstScenes());
-  int64_t first = std::max<int64_t>(0, wanted - whole_ring);
-  if (options_.steps <= 0 && progress_.scenes > 0) {
-    // By the clock no run equals another anyway: fresh scenes are worth more than the old ones.
-    first = progress_.scenes;
-    wanted = first + FirstScenes();
-  }
-  stream_ = std::make_unique<ClipStream>(source_, first, Threads(), 2 * Threads() + 2);
-  ProgressBar bar("first clips", wanted - first);
-  progress_.scenes = first;
-  while (progress_.scenes < wanted && !stop_requested) {
-    TakeScene();
-    bar.Update(progress_.scenes - first);
-  }
-  bar.Finish();
-  if (!stop_requested && !store_.HasPairs())
-    throw InputError("no two frames of the data overlap enough to be a pair");
+// All ranks have the same program, settings and model, and go on from where rank 0 stands.
+void Training::Meet() {
+  peers_.RequireSame("version", StrCat(Version(), " ", Commit()));
+  peers_.RequireSame("setting", CommonSettings(options_));
+  if (!options_.resume) peers_.RequireSame("model", HashOf(optimizer_.Values()));
+  reduced_by_ = peers_.Use(device_, options_.reduce_by);
+  for (torch::Tensor* tensor : State().Tensors()) peers_.Broadcast(*tensor);
+  torch::Tensor numbers = torch::tensor(std::vector<double>{
+      static_cast<double>(progress_.step), progress_.seconds, static_cast<double>(progress_.scenes),
+      static_cast<double>(progress_.shards), static_cast<double>(progress_.stage_steps),
+      progress_.first_stage ? 1.0 : 0.0, static_cast<double>(progress_.seed)});
+  peers_.Broadcast(numbers);
+  const auto at = [&](int i) { return numbers[i].item<double>(); };
+  progress_ = {std::llround(at(0)), at(1),     std::llround(at(2)),
+               std::llround(at(4)), at(5) > 0, std::llround(at(6)),
+               std::llround(at(3))};
 }
 
-void Training::FillValidation() {
-  if (options_.validation_scenes == 0) return;
-  const auto source = MakeSource(options_, true);
-  validation_ = std::make_unique<ClipStore>(device_, options_.validation_scenes * source->ClipsPerScene(),
-                                            source->FramesPerClip(), options_.sim.width, options_.sim.height);
-  ClipStream stream(source, 0, Threads(), options_.validation_scenes);
-  for (int scene = 0; scene < options_.validation_scenes && !stop_requested; ++scene) {
-    for (const Clip& clip : stream.NextScene()) validation_->Add(clip, {});
-  }
-  if (!validation_->HasPairs()) validation_.reset();
+// What it costs to sum the gradient over all ranks, beside nothing else.
+void Training::TellOfSums() {
+  constexpr int kTimes = 5;
+  const auto synchronise = [&] {
+    if (device_.is_cuda()) torch::cuda::synchronize();
+  };
+  optimizer_.ZeroGradient();
+  buckets_->Finish();  // whatever is set up first
+  synchronise();
+  const Stopwatch watch;
+  for (int i = 0; i < kTimes; ++i) buckets_->Finish();
+  synchronise();
+  LogInfo(peers_.Count(), " ranks, gradients summed by ", reduced_by_, " (", optimizer_.Values().numel(),
+          " numbers in ", watch.ElapsedMs() / kTimes, " ms), ", progress_.shards, " shards");
 }
 
-void Training::TakeNewScenes() {
-  if (options_.steps > 0) {
-    const auto wanted =
-        FirstScenes() + static_cast<int64_t>(static_cast<double>(progress_.step) * options_.ScenesPerStep());
-    while (progress_.scenes < wanted) TakeScene();
-  } else {
-    // Two at most, so that the steps go on however fast clips come.
-    for (int i = 0; i < 2 && stream_->IsReady(); ++i) TakeScene();
+void Training::PrepareFolder() const {
+  MakeDirectories(options_.out);
+  if (options_.resume) return;
+  for (const char* stale : {"losses-1.csv", "losses-2.csv", "validation.csv"})
+    fs::remove(fs::path(options_.out) / stale);
+}
+
+// A training keeps its number of shards, however many ranks go on with it, unless there are more ranks.
+void Training::MakeShards() {
+  const int64_t before = progress_.shards;
+  const int64_t wanted =
+      options_.shards > 0 ? options_.shards : std::max<int64_t>(options_.resume ? before : 1, peers_.Count());
+  if (wanted < peers_.Count())
+    throw InputError(StrCat(peers_.Count(), " ranks for ", wanted, " shards: some would have nothing to do"));
+  if (wanted != before) progress_.scenes = (progress_.scenes * before + wanted - 1) / wanted;
+  progress_.shards = wanted;
+  const auto own = (wanted - peers_.Rank() + peers_.Count() - 1) / peers_.Count();
+  for (int64_t number = peers_.Rank(); number < wanted; number += peers_.Count()) {
+    const ShardPlace place{static_cast<int>(number), static_cast<int>(wanted),
+                           std::max(1, Threads() / static_cast<int>(own))};
+    shards_.push_back(std::make_unique<Shard>(options_, place, device_));
+    shards_.back()->Fill(progress_.scenes, stop_requested);
   }
+}
+
+// Rank 0's clock counts, and whoever is asked to stop stops all.
+bool Training::AgreeToGoOn() {
+  for (const auto& shard : shards_) progress_.scenes = std::max(progress_.scenes, shard->Scenes());
+  const bool first = peers_.IsFirst();
+  const std::vector<double> agreed = peers_.Largest(
+      {CallIsOver() ? 1.0 : 0.0, first ? progress_.seconds : 0.0, static_cast<double>(progress_.scenes)});
+  progress_.seconds = agreed[1];
+  progress_.scenes = std::llround(agreed[2]);
+  return !IsDone() && agreed[0] <= 0;
+}
+
+// The mean over all shards.
+void Training::ShareGradient() {
+  buckets_->Finish();
+  if (progress_.shards > 1) optimizer_.Gradient() /= static_cast<double>(progress_.shards);
 }
 
 void Training::StepSeparate(double rate) {
-  const Random random = Random(static_cast<uint64_t>(options_.seed))
-                            .Split("batch")
-                            .Split(static_cast<uint64_t>(progress_.step));
-  const PairBatch batch = store_.Draw(options_.batch, options_.augmentation, random);
   optimizer_.ZeroGradient();
-  const LossTerms losses = ComputeSeparateLosses(networks_, batch, options_.losses);
-  losses.Total().backward();
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    shards_[i]->Seed(progress_.step);
+    const PairBatch batch = shards_[i]->Draw(options_.batch, options_.augmentation, progress_.step);
+    const LossTerms losses = ComputeSeparateLosses(networks_, batch, options_.losses);
+    if (options_.overlap && i + 1 == shards_.size()) buckets_->Arm();
+    losses.Total().backward();
+    if (progress_.first_stage) log_.Add(losses);
+  }
+  ShareGradient();
   optimizer_.Step(rate, options_.clip_norm);
-  if (progress_.first_stage) log_.Add(losses);
 }
 
-void Training::StepJoint(double rate, double in_stage) {
-  const Random random = Random(static_cast<uint64_t>(options_.seed))
-                            .Split("batch")
-                            .Split(static_cast<uint64_t>(progress_.step));
+void Training::AddJoint(size_t shard, const LossOptions& losses, double& judged) {
   AugmentationOptions augmentation = options_.augmentation;
   augmentation.turned = options_.joint_turned;
-  const PairBatch batch = store_.Draw(options_.joint_batch, augmentation, random);
-  optimizer_.ZeroGradient();
-  LossOptions losses = options_.losses;
-  const double reach = std::min(1.0, options_.easy_start + 2 * (1 - options_.easy_start) * in_stage);
-  losses.start_rotation *= reach;
-  losses.start_translation *= reach;
+  shards_[shard]->Seed(progress_.step);
+  const PairBatch batch = shards_[shard]->Draw(options_.joint_batch, augmentation, progress_.step);
+  // The networks are judged by the adversary, which learns nothing from that.
+  for (torch::Tensor parameter : discriminator_->parameters()) parameter.set_requires_grad(false);
   JointOutput output = ComputeJointLosses(networks_, discriminator_, batch, losses, options_.alignment);
+  for (torch::Tensor parameter : discriminator_->parameters()) parameter.set_requires_grad(true);
+  if (options_.overlap && shard + 1 == shards_.size()) buckets_->Arm();
   output.losses.Total().backward();
-  optimizer_.Step(rate, options_.clip_norm);
-  if (options_.losses.adversarial_weight > 0 && output.picture.size(0) > 0) {
-    adversary_.ZeroGradient();  // of what the networks' own loss left there as well
-    const torch::Tensor loss = ComputeDiscriminatorLoss(discriminator_, output);
-    loss.backward();
-    adversary_.Step(options_.adversary_rate, options_.clip_norm);
+  if (losses.adversarial_weight > 0) {
+    const bool dense = output.picture.size(0) > 0;
+    const torch::Tensor loss =
+        dense ? ComputeDiscriminatorLoss(discriminator_, output) : torch::zeros({}, batch.camera.options());
+    if (dense) loss.backward();
+    judged += dense ? 1 : 0;
     output.losses.terms.emplace_back("adversary", loss);
   }
   output.losses.terms.emplace_back("unaligned", output.flow_error.ge(1.0).to(torch::kFloat).mean());
   log_.Add(output.losses);
 }
 
-void Training::Step() {
-  torch::manual_seed(
-      MixBits(static_cast<uint64_t>(options_.seed) * 1000003 + static_cast<uint64_t>(progress_.step)) >> 1);
-  const bool first = InFirstStage();
-  if (first != progress_.first_stage) {
-    if (!log_.Empty()) WriteLog();
-    if (progress_.step > 0) SaveModel(fs::path(options_.out) / "stage1.safetensors", CurrentModel());
-    progress_.stage_steps = 0;
-    progress_.first_stage = first;
+void Training::StepJoint(double rate, double in_stage) {
+  LossOptions losses = options_.losses;
+  const double reach = std::min(1.0, options_.easy_start + 2 * (1 - options_.easy_start) * in_stage);
+  losses.start_rotation *= reach;
+  losses.start_translation *= reach;
+  optimizer_.ZeroGradient();
+  adversary_.ZeroGradient();
+  double judged = 0;
+  for (size_t i = 0; i < shards_.size(); ++i) AddJoint(i, losses, judged);
+  ShareGradient();
+  // Both gradients are there before either is followed: whatever breaks off, the state is that of one step.
+  if (losses.adversarial_weight > 0) {
+    const torch::Tensor count = torch::full({}, judged, torch::kDouble);
+    peers_.Sum(count);
+    peers_.Sum(adversary_.Gradient());
+    judged = count.item<double>();
+    if (judged > 1) adversary_.Gradient() /= judged;
   }
+  optimizer_.Step(rate, options_.clip_norm);
+  if (judged > 0) adversary_.Step(options_.adversary_rate, options_.clip_norm);
+}
+
+void Training::EnterStage(bool first) {
+  if (!log_.Empty()) WriteLog();
+  if (progress_.step > 0 && peers_.IsFirst())
+    SaveModel(fs::path(options_.out) / "stage1.safetensors", CurrentModel());
+  progress_.stage_steps = 0;
+  progress_.first_stage = first;
+}
+
+void Training::TakeStep() {
+  const bool first = InFirstStage();
+  if (first != progress_.first_stage) EnterStage(first);
   const double share = Share();
   const double in_stage = first ? share / options_.first_stage
                                 : (share - options_.first_stage) / std::max(1e-9, 1 - options_.first_stage);
@@ -313,6 +343,8 @@ void Training::Step() {
 }
 
 void Training::WriteLog() {
+  log_.SumOver(peers_);
+  if (!peers_.IsFirst()) return log_.Forget();
   log_.Write(fs::path(options_.out) / (progress_.first_stage ? "losses-1.csv" : "losses-2.csv"),
              {progress_.step, progress_.seconds, rate_});
 }
@@ -357,15 +389,20 @@ void Training::Save() {
 }
 
 TrainSummary Training::Run() {
-  const double waited_before = stream_->WaitedSeconds();
+  const auto waited = [&] {
+    double seconds = 0;
+    for (const auto& shard : shards_) seconds += shard->WaitedSeconds();
+    return seconds;
+  };
+  const double waited_before = waited();
   watch_ = Stopwatch();
   double last_saved = 0;
   double last_validated = 0;
   constexpr int kUnits = 10000;
   ProgressBar bar("training", kUnits);
-  while (!IsDone() && !CallIsOver()) {
-    TakeNewScenes();
-    Step();
+  while (AgreeToGoOn()) {
+    for (const auto& shard : shards_) shard->TakeNewScenes(progress_.step);
+    TakeStep();
     if (options_.steps <= 0 || progress_.step % options_.log_every == 0)
       progress_.seconds = resumed_at_.seconds + watch_.ElapsedMs() / 1000;
     if (progress_.step % options_.log_every == 0 && !log_.Empty()) {
@@ -373,6 +410,7 @@ TrainSummary Training::Run() {
       bar.Update(static_cast<int64_t>(kUnits * std::min(1.0, Share())),
                  StrCat("step ", progress_.step, ", loss ", log_.LastTotal()));
     }
+    if (!peers_.IsFirst()) continue;
     const double minutes = watch_.ElapsedMs() / 60e3;
     const bool by_steps = options_.validate_steps > 0 && progress_.step % options_.validate_steps == 0;
     if (by_steps || (options_.validate_steps <= 0 && minutes - last_validated > options_.validate_minutes)) {
@@ -390,29 +428,65 @@ TrainSummary Training::Run() {
   bar.Finish();
   const double seconds = watch_.ElapsedMs() / 1000;
   const int64_t steps = progress_.step - resumed_at_.step;
-  const double waiting = seconds > 0 ? (stream_->WaitedSeconds() - waited_before) / seconds : 0;
+  const double waiting = seconds > 0 ? (waited() - waited_before) / seconds : 0;
   LogInfo(steps, " steps in ", FormatDuration(seconds), " (",
           static_cast<double>(steps) / std::max(1e-3, seconds), " a second), ", 100 * waiting,
-          " % of the time waiting for clips, ", progress_.scenes, " scenes in all");
-  RunValidation();
-  Save();
-  return {progress_.step, progress_.seconds, IsDone(), log_.LastTotal(), waiting};
+          " % of the time waiting for clips, ", progress_.scenes * progress_.shards, " scenes in all");
+  if (peers_.IsFirst()) {
+    RunValidation();
+    Save();
+  }
+  return {progress_.step, progress_.seconds, IsDone(), log_.LastTotal(), waiting, peers_.IsFirst()};
+}
+
+// While it is handled: what c10 says of memory, in words that help.
+[[noreturn]] void TranslateError(const c10::Error& error, const TrainOptions& options) {
+  const std::string what = error.what();
+  if (what.find("out of memory") != std::string::npos) {
+    throw InputError(StrCat("the GPU is out of memory: try batch=", std::max(1, options.batch / 2),
+                            " joint_batch=", std::max(1, options.joint_batch / 2)));
+  }
+  if (what.find("can't allocate memory") != std::string::npos) throw std::bad_alloc();  // the CPU's own
+  throw;
+}
+
+TrainSummary TrainWith(const TrainOptions& options, Peers& peers) {
+  try {
+    Training training(options, peers);
+    try {
+      return training.Run();
+    } catch (const PeerLost& lost) {
+      if (!peers.IsFirst()) throw;
+      training.Save();
+      throw PeerLost(
+          StrCat(lost.what(), "; saved at step ", training.Step(), ": --resume goes on from there"));
+    }
+  } catch (const c10::Error& error) {
+    TranslateError(error, options);
+  }
+}
+
+std::unique_ptr<Peers> FindPeers(const TrainOptions& options) {
+  const std::optional<RankPlace> place = ReadRankPlace(OwnEnvironment());
+  if (place) return JoinPeers(*place);
+  // Asked for by name, NCCL has its say in one process as well: that is how it can be tried with one GPU.
+  const bool alone = options.ranks <= 1 && options.reduce_by == "auto";
+  return alone ? TrainAlone() : StartPeers(std::max(1, options.ranks));
 }
 
 }  // namespace
 
 TrainSummary Train(const TrainOptions& options) {
   options.Check();
+  const std::unique_ptr<Peers> peers = FindPeers(options);
+  if (!peers->IsFirst()) SetLogLevel(LogLevel::kWarning);
   try {
-    Training training(options);
-    return training.Run();
-  } catch (const c10::Error& error) {
-    const std::string what = error.what();
-    if (what.find("out of memory") != std::string::npos) {
-      throw InputError(StrCat("the GPU is out of memory: try batch=", std::max(1, options.batch / 2),
-                              " joint_batch=", std::max(1, options.joint_batch / 2)));
-    }
-    if (what.find("can't allocate memory") != std::string::npos) throw std::bad_alloc();  // the CPU's own
+    const TrainSummary summary = TrainWith(options, *peers);
+    peers->Leave();
+    return summary;
+  } catch (const std::exception& error) {
+    // One line in all, from rank 0 if it can still be told.
+    if (peers->Fail(error.what())) throw PeerLost("");
     throw;
   }
 }

@@ -11,6 +11,7 @@ struct TrainSummary {
   bool finished = false;     // false: this call ended before the training did
   double final_loss = 0;     // mean over the last logged steps
   double waiting_share = 0;  // of the time, for clips
+  bool first = true;         // of several ranks: the one that tells
 };
 
 // Throws InputError for bad options, data or checkpoints, and for a device that is out of memory.
