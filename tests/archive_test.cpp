@@ -10,6 +10,7 @@
 #include "lumen/base/csv.h"
 #include "lumen/base/error.h"
 #include "lumen/io/input_search.h"
+#include "lumen/io/opencv_codec.h"
 #include "lumen/network/weights.h"
 #include "tests/command.h"
 
@@ -430,9 +431,10 @@ class BatchCli : public ::testing::Test {
 TEST_F(BatchCli, KilledTwiceEachVideoIsThereOnce) {
   for (const size_t enough : {1U, 3U}) {
     const CommandResult result = RunCommand(
-        Batch("archive", "out") + StrCat(" & p=$!; for i in $(seq 600); do [ $(ls ", Path("out"),
-                                         "/videos/*/video.json 2>/dev/null | wc -l) -ge ", enough,
-                                         " ] && break; sleep 0.1; done; kill -KILL $p; wait $p; exit 0"));
+        Batch("archive", "out") +
+        StrCat(" & p=$!; for i in $(seq 6000); do [ $(ls ", Path("out"),
+               "/videos/*/video.json 2>/dev/null | wc -l) -ge ", enough,
+               " ] && break; kill -0 $p || break; sleep 0.1; done; kill -KILL $p; wait $p; exit 0"));
     ASSERT_EQ(result.code, 0) << result.err;
     ASSERT_GE(FinishedIn("out"), enough);
     ASSERT_LT(FinishedIn("out"), static_cast<size_t>(kVideos));
@@ -471,11 +473,38 @@ TEST_F(BatchCli, OneThatFailsDoesNotKeepTheOthersBack) {
   const auto rows = ParseCsv(ReadFile(Path("mixed-out/failures.csv")), "failures.csv");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[1].cells[0], "bad.mp4");
+  if (HaveOpenCv()) {
+    EXPECT_TRUE(StartsWith(rows[1].cells[2], "cannot be decoded")) << rows[1].cells[2];
+  }
   EXPECT_EQ(FinishedIn("mixed-out"), 1U);
   EXPECT_TRUE(fs::exists(stage_->Path() / "mixed-out/videos/good/run/surface.ply"));
   fs::remove(Path("mixed-out/index.html"));
   EXPECT_EQ(RunCommand("lumen batch --index " + Path("mixed-out")).code, 0);
   EXPECT_EQ(CountOf(ReadFile(Path("mixed-out/index.html")), "<li><b>bad.mp4</b>"), 1U);
+}
+
+// A script stands in for the cluster (tests/slurm_stand_in), which kills the first attempt.
+TEST_F(BatchCli, OnAClusterItIsTheSamePage) {
+  const fs::path archive = stage_->Path() / "shared", stand_in = stage_->Path() / "cluster";
+  MakeDirectories(archive);
+  MakeDirectories(stand_in / "bin");
+  for (const char* name : {"sbatch", "squeue", "sacct", "scontrol"})
+    fs::create_symlink(fs::path(LUMEN_SOURCE_DIR) / "tests/slurm_stand_in", stand_in / "bin" / name);
+  WriteFileAtomically(stand_in / "faults", "kill\n");
+  WriteFileAtomically(archive / "bad.mp4", "no video at all");
+  fs::copy(stage_->Path() / "archive/video-0", archive / "good", fs::copy_options::recursive);
+  const CommandResult result = RunCommand(
+      StrCat("export STAND_IN=", stand_in.string(), "; PATH=", (stand_in / "bin").string(), ":$PATH; ",
+             "lumen batch ", Path("shared"), " --out ", Path("shared-out"),
+             " --on slurm --deterministic --device cpu --set depth.views=0 --set fusion.voxel=0.2"));
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_NE(result.err.find("attempt 2 of 3 follows"), std::string::npos) << result.err;
+  const std::vector<VideoEntry> entries = LoadArchive(Path("shared-out"));
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].state, VideoState::kFailed);
+  EXPECT_FALSE(entries[0].reason.empty());
+  EXPECT_EQ(entries[0].node.substr(0, 1), "n");
+  EXPECT_EQ(entries[1].state, VideoState::kDone);
 }
 
 TEST_F(BatchCli, WrongUsageIsOneLine) {

@@ -174,12 +174,14 @@ void ClearFinished(const PlannedVideo& planned, const fs::path& out) {
 }
 
 // The engine's words, without what the page says beside them.
-std::string ReasonOf(const TaskOutcome& outcome, const Task& task) {
+std::string ReasonOf(const TaskOutcome& outcome, const PlannedVideo& planned) {
   std::string reason = outcome.reason;
-  const std::string log = StrCat(" (", TaskLog(task).string(), ")");
+  const std::string log = StrCat(" (", TaskLog(planned.task).string(), ")");
   if (EndsWith(reason, log)) reason.resize(reason.size() - log.size());
   const std::string bad_input = StrCat("ended with code ", kBadInput, ": lumen: ");
-  return StartsWith(reason, bad_input) ? reason.substr(bad_input.size()) : reason;
+  for (const std::string& known : {bad_input, planned.video.input.string() + ": "})
+    if (StartsWith(reason, known)) reason.erase(0, known.size());
+  return reason;
 }
 
 // Keeps the pages up to date while videos end.
@@ -203,7 +205,7 @@ class BatchWatch {
       entry.folder = folder;
     } else {
       entry.state = VideoState::kFailed;
-      entry.reason = ToValidUtf8(ReasonOf(outcome, planned.task));
+      entry.reason = ToValidUtf8(ReasonOf(outcome, planned));
       entry.node = outcome.where;
       entry.attempts = outcome.attempts;
       entry.seconds = outcome.seconds;

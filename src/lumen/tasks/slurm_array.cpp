@@ -82,13 +82,17 @@ SlurmArray LoadList(const fs::path& list) {
   SlurmArray array;
   array.folder = list.parent_path();
   array.name = list.stem().string();
-  array.job = json.At("job").AsString();
-  array.version = json.At("version").AsString();
-  array.program = UnescapeBytes(json.At("program").AsString());
-  array.working_folder = UnescapeBytes(json.At("working_folder").AsString());
-  for (const Json& task : json.At("tasks").AsArray()) {
-    array.tasks.push_back(TaskFromJson(task));
-    array.attempts.push_back(static_cast<int>(task.At("attempt").AsInteger()));
+  try {
+    array.job = json.At("job").AsString();
+    array.version = json.At("version").AsString();
+    array.program = UnescapeBytes(json.At("program").AsString());
+    array.working_folder = UnescapeBytes(json.At("working_folder").AsString());
+    for (const Json& task : json.At("tasks").AsArray()) {
+      array.tasks.push_back(TaskFromJson(task));
+      array.attempts.push_back(static_cast<int>(task.At("attempt").AsInteger()));
+    }
+  } catch (const InputError& error) {
+    throw InputError(list, StrCat("is no list of tasks: ", error.what()));
   }
   return array;
 }

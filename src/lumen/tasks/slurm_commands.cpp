@@ -50,22 +50,22 @@ std::optional<std::map<std::string, SlurmJob>> SlurmCommands::Queue() {
   return jobs;
 }
 
-std::optional<SlurmJob> SlurmCommands::HowItEnded(const SlurmJob& job) {
+std::optional<SlurmJob> SlurmCommands::HowItEnded(const std::string& id) {
   const auto find = [&](const std::vector<SlurmJob>& told) -> std::optional<SlurmJob> {
     for (const SlurmJob& each : told)
-      if (each.Id() == job.Id() && !IsActive(each.state)) return each;
+      if (each.Id() == id && !IsActive(each.state)) return each;
     return std::nullopt;
   };
   if (has_accounting_ && !FindOnPath("sacct").empty()) {
     const CapturedOutcome outcome =
         Call("sacct", {"--noheader", "--parsable2", "--allocations", StrCat("--format=", kAccountingFormat),
-                       StrCat("--jobs=", job.Id())});
+                       StrCat("--jobs=", id)});
     if (outcome.code == 0)
       if (auto found = find(ParseAccounting(outcome.out))) return found;
     // Small clusters keep no books: "Slurm accounting storage is disabled".
     has_accounting_ = complaint_.find("disabled") == std::string::npos;
   }
-  const CapturedOutcome outcome = Call("scontrol", {"--oneliner", "show", "job", job.Id()});
+  const CapturedOutcome outcome = Call("scontrol", {"--oneliner", "show", "job", id});
   return outcome.code == 0 ? find(ParseShownJobs(outcome.out)) : std::nullopt;
 }
 

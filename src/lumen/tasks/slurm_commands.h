@@ -27,7 +27,7 @@ class SlurmCommands {
   std::optional<std::map<std::string, SlurmJob>> Queue();
   // How a task ended, from the accounting or, where there is none, from the controller's memory; nothing:
   // nobody knows (any more).
-  std::optional<SlurmJob> HowItEnded(const SlurmJob& job);
+  std::optional<SlurmJob> HowItEnded(const std::string& id);
   // Why the last question was not answered.
   const std::string& Complaint() const { return complaint_; }
 

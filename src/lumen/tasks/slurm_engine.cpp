@@ -110,6 +110,7 @@ class SlurmCall {
   void Glance();
   void Ask();
   void Look(size_t i, const std::string& state);
+  void SayWhyNothingRuns(const std::map<std::string, SlurmJob>& queue);
   Evidence Gather(size_t i, const std::string& state);
   void Conclude(size_t i, const Verdict& verdict, const Evidence& evidence);
   void Lose(size_t i, const std::string& why);
@@ -121,6 +122,7 @@ class SlurmCall {
 
   double Now() const { return clock_.ElapsedMs() / 1000; }
   bool IsInFlight(size_t i) const { return !courses_[i].ended && courses_[i].array != nullptr; }
+  std::string IdOf(size_t i) const { return StrCat(courses_[i].array->job, "_", courses_[i].index); }
   size_t CountInFlight() const;
   size_t CountUnfinished() const;
 
@@ -143,6 +145,7 @@ class SlurmCall {
   // An array that may have been taken although no answer came.
   std::shared_ptr<SlurmArray> undecided_;
   std::vector<size_t> undecided_tasks_;
+  bool nothing_runs_said_ = false;
   std::string complaint_;  // that was said
   double complained_ = 0;
 };
@@ -387,10 +390,11 @@ void SlurmCall::Ask() {
   next_question_ = Now() + pause_;
   if (!queue) return Complain(commands_.Complaint());
   complaint_.clear();
+  SayWhyNothingRuns(*queue);
   for (size_t i = 0; i < courses_.size() && !stop_(); ++i) {
     Course& course = courses_[i];
     if (!IsInFlight(i)) continue;
-    const auto found = queue->find(StrCat(course.array->job, "_", course.index));
+    const auto found = queue->find(IdOf(i));
     if (found != queue->end()) {
       course.missed = 0;
       if (!found->second.node.empty()) course.node = found->second.node;
@@ -401,18 +405,31 @@ void SlurmCall::Ask() {
   }
 }
 
+// Once, after a minute.
+void SlurmCall::SayWhyNothingRuns(const std::map<std::string, SlurmJob>& queue) {
+  constexpr double kSoon = 60;
+  std::string reason;
+  for (size_t i = 0; i < courses_.size() && !nothing_runs_said_; ++i) {
+    const auto found = IsInFlight(i) ? queue.find(IdOf(i)) : queue.end();
+    if (found == queue.end()) continue;
+    if (found->second.state != "PENDING") nothing_runs_said_ = true;  // something does, or did
+    reason = found->second.reason;
+  }
+  if (nothing_runs_said_ || Now() < kSoon) return;
+  LogInfo("no task runs yet, ", CountInFlight(), " wait",
+          reason.empty() ? "" : StrCat("; Slurm says why: ", reason));
+  nothing_runs_said_ = true;
+}
+
 Evidence SlurmCall::Gather(size_t i, const std::string& state) {
   const Course& course = courses_[i];
-  SlurmJob job;
-  job.array = course.array->job;
-  job.index = static_cast<long long>(course.index);
   Evidence evidence;
   evidence.state = state;
   evidence.node = course.node;
-  evidence.attempt = LoadAttempt(tasks_[i], job.Id());
+  evidence.attempt = LoadAttempt(tasks_[i], IdOf(i));
   evidence.record = IsThere(tasks_[i].record);
   if (!evidence.record && !evidence.attempt && !IsActive(state)) {
-    evidence.ended = commands_.HowItEnded(job);
+    evidence.ended = commands_.HowItEnded(IdOf(i));
     if (evidence.ended && evidence.node.empty()) evidence.node = evidence.ended->node;
     evidence.words = LastLine(course.array->WordsOf(course.index));
   }

@@ -60,6 +60,7 @@ std::vector<SlurmJob> ParseQueue(std::string_view text) {
     job.state = parts[2];
     job.node = OrNothing(parts[3]);
     job.name = parts[4];
+    if (parts.size() > 5) job.reason = parts[5];
     jobs.push_back(std::move(job));
   }
   return jobs;

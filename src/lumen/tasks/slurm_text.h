@@ -14,14 +14,15 @@ struct SlurmJob {
   long long index = 0;
   std::string state;  // RUNNING, NODE_FAIL, …
   std::string node;   // empty: not known
-  std::string name;   // squeue alone
+  std::string name;   // squeue alone, and why it waits
+  std::string reason;
   // sacct and scontrol alone: its exit code, or the signal that ended it.
   int code = 0, signal = 0;
 
   std::string Id() const;  // "12_3"
 };
 
-inline constexpr const char* kQueueFormat = "%F|%K|%T|%N|%j";
+inline constexpr const char* kQueueFormat = "%F|%K|%T|%N|%j|%r";
 std::vector<SlurmJob> ParseQueue(std::string_view text);
 
 inline constexpr const char* kAccountingFormat = "JobID,State,ExitCode,NodeList";

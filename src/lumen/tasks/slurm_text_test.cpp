@@ -11,7 +11,7 @@ namespace {
 
 TEST(SlurmText, TheQueueIsReadTaskByTask) {
   const auto jobs = ParseQueue(
-      "12|0|RUNNING|node-3|lumen-1a2b\n12|1|PENDING||lumen-1a2b\n7|N/"
+      "12|0|RUNNING|node-3|lumen-1a2b\n12|1|PENDING||lumen-1a2b|Resources\n7|N/"
       "A|RUNNING|node-1|somebody\n\nnonsense\n");
   ASSERT_EQ(jobs.size(), 2U);
   EXPECT_EQ(jobs[0].Id(), "12_0");
@@ -19,6 +19,7 @@ TEST(SlurmText, TheQueueIsReadTaskByTask) {
   EXPECT_EQ(jobs[0].node, "node-3");
   EXPECT_EQ(jobs[0].name, "lumen-1a2b");
   EXPECT_EQ(jobs[1].node, "");
+  EXPECT_EQ(jobs[1].reason, "Resources");
 }
 
 TEST(SlurmText, TheAccountingTellsHowTasksEnded) {

@@ -31,7 +31,7 @@ class SlurmVerdict : public ::testing::Test {
   }
   static Evidence Ended(int code, int signal, const std::string& state = "FAILED") {
     Evidence evidence = Queued("");
-    evidence.ended = SlurmJob{"12", 0, state, "n1", "", code, signal};
+    evidence.ended = SlurmJob{"12", 0, state, "n1", "", "", code, signal};
     return evidence;
   }
 
