@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Studies on a real Slurm of one node, which lives and ends with this script in a scratch folder.
-#   tests/slurm.sh BUILD           a study whose task is killed, whose node drains and fails, whose watcher is killed
+# Studies and trainings on a real Slurm of one node, which lives and ends with this script in a scratch folder.
+#   tests/slurm.sh BUILD           a study whose task is killed, whose node drains and fails, whose watcher is killed;
+#                                  a training whose ranks srun starts
+#   tests/slurm.sh BUILD training  that alone
 #   tests/slurm.sh BUILD measure   how much longer it takes than the same study without Slurm
 # Skips, with a line that says why, where there is no Slurm or we are not root.
 set -euo pipefail
@@ -149,6 +151,22 @@ try_everything() {
   [ "$(wc -l <<<"$line")" = 1 ] && grep -q "nowhere" <<<"$line" || fail "a bad partition"
 }
 
+# Ranks that srun starts know their places, and one that fails stops the other with its reason.
+try_training() {
+  [ -x "$build/bin/lumen-train" ] || { echo "no lumen-train: no training on Slurm"; return; }
+  echo "-- a training's two ranks"
+  local tiny="--steps 2 --device cpu --no-vocabulary --set tiny=true --set first_scenes=1 --set ring=2
+    --set validation_scenes=0 --set sim.width=64 --set sim.height=64 --set sim.clips_per_scene=1 --set sim.places=1
+    --set sim.views=3 --set batch=1 --set first_stage=1 --set losses.keypoints=64"
+  srun --ntasks 2 "$lumen" train --out "$scratch/trained" $tiny >"$scratch/table" 2>"$scratch/said"
+  grep "2 ranks, gradients summed by gloo" "$scratch/said" || fail "no two ranks: $(cat "$scratch/said")"
+  [ "$(grep -c '"finished": true' "$scratch/table")" = 1 ] || fail "not one rank told: $(cat "$scratch/table")"
+  [ -s "$scratch/trained/model.safetensors" ] || fail "no model"
+  srun --ntasks 2 bash -c "exec $lumen train --out $scratch/unlike $(echo $tiny) --seed \$SLURM_PROCID" \
+    2>"$scratch/said" && fail "ranks with two seeds, but code 0"
+  grep "rank 1 has another setting than rank 0: seed = 1, not seed = 0" "$scratch/said" || fail "$(cat "$scratch/said")"
+}
+
 measure() {
   subjects=nasal-1,colon-5,bronchus-8,stomach-11 frames=60
   study --out "$scratch/data-only" --jobs 2 --run-arg=--no-such-option >/dev/null 2>&1 || true
@@ -164,5 +182,10 @@ measure() {
 }
 
 start_slurm
-if [ "${2:-}" = measure ]; then measure; else try_everything; fi
-echo "studies on Slurm end as they should"
+case "${2:-}" in
+  "") try_everything; try_training ;;
+  training) try_training ;;
+  measure) measure ;;
+  *) fail "usage: tests/slurm.sh BUILD [training|measure]" ;;
+esac
+echo "what was started on Slurm ended as it should"

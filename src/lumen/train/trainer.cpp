@@ -454,7 +454,9 @@ TrainSummary TrainWith(const TrainOptions& options, Peers& peers) {
   try {
     Training training(options, peers);
     try {
-      return training.Run();
+      const TrainSummary summary = training.Run();
+      peers.Leave();  // before scenes that nobody waits for any more are made to their end
+      return summary;
     } catch (const PeerLost& lost) {
       if (!peers.IsFirst()) throw;
       training.Save();
@@ -481,9 +483,7 @@ TrainSummary Train(const TrainOptions& options) {
   const std::unique_ptr<Peers> peers = FindPeers(options);
   if (!peers->IsFirst()) SetLogLevel(LogLevel::kWarning);
   try {
-    const TrainSummary summary = TrainWith(options, *peers);
-    peers->Leave();
-    return summary;
+    return TrainWith(options, *peers);
   } catch (const std::exception& error) {
     // One line in all, from rank 0 if it can still be told.
     if (peers->Fail(error.what())) throw PeerLost("");
