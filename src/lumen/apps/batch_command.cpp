@@ -6,6 +6,7 @@
 #include "lumen/apps/archive_batch.h"
 #include "lumen/apps/archive_video.h"
 #include "lumen/apps/interrupt.h"
+#include "lumen/apps/shared_gpu.h"
 #include "lumen/apps/task_options.h"
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
@@ -46,16 +47,24 @@ std::vector<GivenOption> GivenForAll(const Command& command) {
 }
 
 // Here as many videos at a time as there are cores, and each with its share of them: a run that is alone
-// hardly keeps two busy, and several that all reach for every core stand in each other's way.
-void ShareCores(BatchChoice& choice, size_t videos) {
+// hardly keeps two busy, and several that all reach for every core stand in each other's way. Returns how
+// many run here side by side.
+int ShareCores(BatchChoice& choice, size_t videos) {
   if (choice.tasks.on == "slurm") {
     choice.batch.cores = choice.tasks.slurm.cpus;
-    return;
+    return 0;
   }
   const int cores = AvailableCores();
   const int jobs = choice.tasks.jobs > 0 ? choice.tasks.jobs : cores;
   const int at_once = std::clamp(static_cast<int>(videos), 1, jobs);
   if (at_once > 1) choice.batch.cores = (cores + at_once - 1) / at_once;
+  return at_once;
+}
+
+std::unique_ptr<SharedGpu> ShareGpuOf(const BatchChoice& choice, int at_once) {
+  RunOptions run = choice.for_all.run;
+  run.config = ResolveConfig(choice.for_all.config);
+  return ShareGpu(run, choice.for_all.model, at_once);
 }
 
 void RebuildIndex(const fs::path& out) {
@@ -73,7 +82,7 @@ void RunBatchCommand(BatchChoice& choice, const Command& command) {
   const std::vector<ArchiveVideo> videos =
       fs::is_directory(choice.archive) ? FindVideos(choice.archive) : ReadVideoList(choice.archive);
   CatchInterrupts();
-  ShareCores(choice, videos.size());
+  const auto gpu = ShareGpuOf(choice, ShareCores(choice, videos.size()));
   const auto engine = MakeTaskEngine(choice.tasks, choice.batch.out);
   const BatchOutcome outcome = RunBatch(videos, choice.batch, *engine);
   std::cout << outcome.done << " of " << outcome.videos << " videos are done (" << outcome.before
