@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Studies and trainings on a real Slurm of one node, which lives and ends with this script in a scratch folder.
-#   tests/slurm.sh BUILD           a study whose task is killed, whose node drains and fails, whose watcher is killed;
-#                                  a training whose ranks srun starts
+# Studies, an archive and a training on a real Slurm of one node, which lives and ends with this script in a scratch
+# folder.
+#   tests/slurm.sh BUILD           studies and an archive whose tasks are killed, whose node drains and fails, whose
+#                                  watcher is killed; a training whose ranks srun starts
 #   tests/slurm.sh BUILD training  that alone
 #   tests/slurm.sh BUILD measure   how much longer it takes than the same study without Slurm
 # Skips, with a line that says why, where there is no Slurm or we are not root.
@@ -97,6 +98,9 @@ begin_study() {
 cells() { pgrep -f "^lumen study-cell .*$scratch/out"; }
 a_cell_runs() { [ -n "$(cells)" ]; }
 no_cell_runs() { [ -z "$(cells)" ]; }
+runs_of() { pgrep -f "^lumen run .*$1"; }
+a_run_of() { [ -n "$(runs_of "$1")" ]; }
+a_video_runs() { pgrep -f "^lumen .*$scratch/batch/work" >/dev/null; }
 says() { grep -q "$1" "$scratch/said"; }
 completed() { squeue --noheader --array --states=COMPLETED --format=%i | wc -l; }
 
@@ -143,6 +147,22 @@ try_everything() {
   cmp "$scratch/out/study.csv" "$scratch/here/study.csv" || fail "other numbers than without Slurm"
   [ "$(completed)" = 4 ] || fail "$(completed) tasks ended well, not each cell once"
   ls "$scratch"/out/.slurm/lumen-* >/dev/null 2>&1 && fail "lists are left behind"
+
+  echo "-- a run crashes, and is named so"
+  frames=36 subjects=nasal-1
+  study --out "$scratch/crash" --on slurm >/dev/null 2>"$scratch/said" &
+  until_true 60 a_run_of "$scratch/crash"
+  kill -SEGV "$(runs_of "$scratch/crash" | head -n 1)"
+  wait $! && fail "a crash, but code 0"
+  says "ended by SIGSEGV.*on node $host" || fail "a crash that is not named: $(cat "$scratch/said")"
+
+  echo "-- an archive, left and taken up again"
+  "$lumen" batch "$scratch/data" --end 12 --out "$scratch/batch" --on slurm >/dev/null 2>&1 &
+  until_true 60 a_video_runs
+  kill -9 $!
+  { wait $! || true; } 2>/dev/null
+  "$lumen" batch "$scratch/data" --end 12 --out "$scratch/batch" --on slurm 2>"$scratch/said" | tail -n 1
+  [ "$(grep -c ',done,' "$scratch/batch/index.csv")" = 4 ] || fail "an archive that is not done: $(cat "$scratch/said")"
 
   echo "-- faults, each in one line"
   local line

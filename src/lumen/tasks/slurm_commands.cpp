@@ -6,8 +6,6 @@
 
 namespace lumen {
 
-namespace fs = std::filesystem;
-
 SlurmCommands::SlurmCommands(ShouldStop stop) : stop_(std::move(stop)) {
   for (const char* program : {"sbatch", "squeue", "scontrol"})
     if (FindOnPath(program).empty())
