@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "lumen/base/error.h"
+#include "lumen/base/log.h"
 #include "lumen/network/shared_channel.h"
 #include "lumen/network/shared_networks.h"
 
@@ -31,7 +32,7 @@ using channel::SharedMemory;
 
 class NetworkServer::Serving {
  public:
-  Serving(std::unique_ptr<NetworkRows> rows, const Model& model, const fs::path& path);
+  Serving(std::unique_ptr<NetworkRows> rows, const Hello& served, const Model& model, const fs::path& path);
   ~Serving();
   Counts Count() const { return {runs_, frames_}; }
 
@@ -51,6 +52,7 @@ class NetworkServer::Serving {
   };
 
   void Run();
+  void Serve();
   void Accept();
   void Listen(Client& client);
   int FindRow(const Client& client, NetworkRows::Program program);
@@ -68,8 +70,9 @@ class NetworkServer::Serving {
   std::thread thread_;
 };
 
-NetworkServer::Serving::Serving(std::unique_ptr<NetworkRows> rows, const Model& model, const fs::path& path)
-    : rows_(std::move(rows)), served_(HelloOf(model)), layout_(model), path_(path) {
+NetworkServer::Serving::Serving(std::unique_ptr<NetworkRows> rows, const Hello& served, const Model& model,
+                                const fs::path& path)
+    : rows_(std::move(rows)), served_(served), layout_(model), path_(path) {
   for (auto& lent : lent_) lent.resize(static_cast<size_t>(rows_->Count()));
   sockaddr_un address;
   if (!FillAddress(path, address)) throw InputError(path, "too long a name for a socket");
@@ -94,7 +97,19 @@ NetworkServer::Serving::~Serving() {
   fs::remove(path_, ignored);
 }
 
+// A device that fails ends the sharing, not the program: who comes then finds nobody.
 void NetworkServer::Serving::Run() {
+  try {
+    Serve();
+  } catch (const std::exception& error) {
+    const std::string what = error.what();
+    LogError("the networks are shared no longer: ", what.substr(0, what.find('\n')));
+    clients_.clear();
+    door_ = Descriptor();
+  }
+}
+
+void NetworkServer::Serving::Serve() {
   while (true) {
     std::vector<pollfd> watched = {{rung_.Get(), POLLIN, 0}, {door_.Get(), POLLIN, 0}};
     for (const Client& client : clients_) watched.push_back({client.socket.Get(), POLLIN, 0});
@@ -113,7 +128,10 @@ void NetworkServer::Serving::Run() {
 
 void NetworkServer::Serving::Accept() {
   Descriptor connection(::accept4(door_.Get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (connection.Get() < 0) return;
+  if (connection.Get() < 0) {  // no more descriptors, perhaps: not to be asked again at once
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return;
+  }
   // Who has come through the door speaks at once, or is not one of ours.
   constexpr timeval kPatience = {2, 0};
   ::setsockopt(connection.Get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
@@ -197,8 +215,9 @@ bool NetworkServer::Serving::RunProgram(NetworkRows::Program program) {
   return true;
 }
 
-NetworkServer::NetworkServer(std::unique_ptr<NetworkRows> rows, const Model& model, const fs::path& path)
-    : serving_(std::make_unique<Serving>(std::move(rows), model, path)) {}
+NetworkServer::NetworkServer(std::unique_ptr<NetworkRows> rows, const Model& model,
+                             const PriorsOptions& options, const fs::path& path)
+    : serving_(std::make_unique<Serving>(std::move(rows), HelloOf(model, options.precision), model, path)) {}
 NetworkServer::~NetworkServer() = default;
 NetworkServer::Counts NetworkServer::Count() const { return serving_->Count(); }
 

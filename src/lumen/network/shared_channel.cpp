@@ -51,7 +51,7 @@ SharedMemory::~SharedMemory() {
 
 bool SendBytes(const Descriptor& socket, const void* data, size_t size) {
   while (true) {
-    const ssize_t sent = ::send(socket.Get(), data, size, MSG_NOSIGNAL);
+    const ssize_t sent = ::send(socket.Get(), data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 || errno != EINTR) return sent == static_cast<ssize_t>(size);
   }
 }
@@ -77,7 +77,8 @@ bool SendHello(const Descriptor& socket, const Hello& hello, const Descriptor& f
   header->cmsg_len = CMSG_LEN(sizeof(int));
   const int fd = file.Get();
   std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-  return ::sendmsg(socket.Get(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(hello));
+  return ::sendmsg(socket.Get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(sizeof(hello));
 }
 
 bool ReceiveHello(const Descriptor& socket, Hello& hello, Descriptor& file) {
@@ -108,10 +109,11 @@ bool FillAddress(const std::filesystem::path& path, sockaddr_un& address) {
   return true;
 }
 
-Hello HelloOf(const Model& model) {
+Hello HelloOf(const Model& model, const std::string& precision) {
   Hello hello;
   hello.width = model.depth.input_width;
   hello.height = model.depth.input_height;
+  std::copy_n(precision.begin(), std::min(precision.size(), hello.precision.size()), hello.precision.begin());
   std::copy_n(model.hash.begin(), std::min(model.hash.size(), kHashLength), hello.model.begin());
   return hello;
 }

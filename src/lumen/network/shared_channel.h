@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <utility>
 
 #include "lumen/network/weights.h"
@@ -36,6 +37,7 @@ constexpr size_t kHashLength = 64;
 struct Hello {
   uint32_t magic = kMagic;
   int32_t width = 0, height = 0;
+  std::array<char, 8> precision{};
   std::array<char, kHashLength + 4> model{};  // no gap behind it: greetings are compared byte by byte
 };
 enum class Answer : uint8_t { kDone = 1, kRefused = 2 };
@@ -71,6 +73,6 @@ bool SendHello(const Descriptor& socket, const Hello& hello, const Descriptor& f
 bool ReceiveHello(const Descriptor& socket, Hello& hello, Descriptor& file);
 // False where the name is too long for a socket.
 bool FillAddress(const std::filesystem::path& path, sockaddr_un& address);
-Hello HelloOf(const Model& model);
+Hello HelloOf(const Model& model, const std::string& precision);
 
 }  // namespace lumen::channel

@@ -18,7 +18,8 @@ class NetworkServer {
  public:
   // Serves at this path, which is to be as short as sockets ask for, until it is destroyed; `hash` is the
   // model's. Throws InputError where it cannot.
-  NetworkServer(std::unique_ptr<NetworkRows> rows, const Model& model, const std::filesystem::path& path);
+  NetworkServer(std::unique_ptr<NetworkRows> rows, const Model& model, const PriorsOptions& options,
+                const std::filesystem::path& path);
   ~NetworkServer();
   NetworkServer(const NetworkServer&) = delete;
   NetworkServer& operator=(const NetworkServer&) = delete;
@@ -33,8 +34,8 @@ class NetworkServer {
   std::unique_ptr<Serving> serving_;
 };
 
-// Priors whose networks run there. Null where nobody serves at this path or another model is served: whoever
-// asks then has networks of its own. A server that goes while it is used throws InputError.
+// Priors whose networks run there. Null where nobody serves at this path, or another model or precision:
+// whoever asks then has networks of its own. A server that goes while it is used throws InputError.
 std::unique_ptr<Priors> MakeSharedPriors(const std::filesystem::path& path, const Model& model,
                                          const LensView& view, const PriorsOptions& options);
 

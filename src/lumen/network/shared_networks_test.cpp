@@ -42,6 +42,7 @@ class TellTale : public NetworkRows {
     return pictures_[program][static_cast<size_t>(row)].data();
   }
   void Run(Program program) override {
+    if (broken) throw std::runtime_error("the device is gone\nand more");
     if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const Model model = SmallModel();
     const NetworkSpec& first = program == kLive ? model.feature : model.depth;
@@ -66,7 +67,7 @@ class TellTale : public NetworkRows {
     return all;
   }
 
-  std::atomic<bool> slow{false};
+  std::atomic<bool> slow{false}, broken{false};
   std::atomic<int> set{0};
 
  private:
@@ -93,7 +94,7 @@ class SharedNetworksTest : public ::testing::Test {
   void Serve(int rows) {
     auto made = std::make_unique<TellTale>(rows);
     rows_ = made.get();
-    server_ = std::make_unique<NetworkServer>(std::move(made), SmallModel(), Path());
+    server_ = std::make_unique<NetworkServer>(std::move(made), SmallModel(), PriorsOptions{}, Path());
   }
   std::filesystem::path Path() const { return folder_.Path() / "networks"; }
   std::unique_ptr<Priors> Connect(float angle, const Model& model = SmallModel()) const {
@@ -171,10 +172,20 @@ TEST_F(SharedNetworksTest, NobodyThereOrAnotherModelMeansNetworksOfOnesOwn) {
   Model other = SmallModel();
   other.hash = "another";
   EXPECT_EQ(Connect(1.0F, other), nullptr);
+  EXPECT_EQ(MakeSharedPriors(Path(), SmallModel(), View(1), {.pyramid_levels = 1, .precision = "float"}),
+            nullptr);
   EXPECT_NE(Connect(1.0F), nullptr);
   EXPECT_EQ(MakeSharedPriors(std::string(200, 'x'), SmallModel(), View(1), {}), nullptr);
   server_.reset();
   EXPECT_FALSE(std::filesystem::exists(Path()));
+  EXPECT_EQ(Connect(1.0F), nullptr);
+}
+
+TEST_F(SharedNetworksTest, ADeviceThatFailsEndsTheSharingAlone) {
+  Serve(1);
+  const auto priors = Connect(1.0F);
+  rows_->broken = true;
+  EXPECT_THROW(priors->ComputeLive(Frame(1)), InputError);
   EXPECT_EQ(Connect(1.0F), nullptr);
 }
 
@@ -184,11 +195,12 @@ TEST_F(SharedNetworksTest, AServerThatGoesIsSaidInOneLine) {
   priors->ComputeLive(Frame(1));
   server_.reset();
   EXPECT_THROW(priors->ComputeLive(Frame(2)), InputError);
-  EXPECT_THROW(
-      NetworkServer(std::make_unique<TellTale>(1), SmallModel(), folder_.Path() / std::string(200, 'x')),
-      InputError);
-  EXPECT_THROW(NetworkServer(std::make_unique<TellTale>(1), SmallModel(), folder_.Path() / "no/such"),
+  EXPECT_THROW(NetworkServer(std::make_unique<TellTale>(1), SmallModel(), PriorsOptions{},
+                             folder_.Path() / std::string(200, 'x')),
                InputError);
+  EXPECT_THROW(
+      NetworkServer(std::make_unique<TellTale>(1), SmallModel(), PriorsOptions{}, folder_.Path() / "no/such"),
+      InputError);
 }
 
 }  // namespace

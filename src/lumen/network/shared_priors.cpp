@@ -1,4 +1,5 @@
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cstring>
@@ -89,11 +90,16 @@ std::unique_ptr<Priors> MakeSharedPriors(const fs::path& path, const Model& mode
   if (!FillAddress(path, address)) return nullptr;
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (::connect(socket.Get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return nullptr;
+  // Who serves answers a greeting at once; afterwards it may be busy.
+  timeval patience = {10, 0};
+  ::setsockopt(socket.Get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   const Descriptor file = SharedMemory::Make(Layout(model).size);
   Answer answer{};
-  if (!SendHello(socket, HelloOf(model), file) || !ReceiveBytes(socket, &answer, sizeof(answer)) ||
-      answer != Answer::kDone)
+  if (!SendHello(socket, HelloOf(model, options.precision), file) ||
+      !ReceiveBytes(socket, &answer, sizeof(answer)) || answer != Answer::kDone)
     return nullptr;
+  patience = {0, 0};
+  ::setsockopt(socket.Get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   return std::make_unique<SharedPriors>(std::move(socket), file, model, view, options);
 }
 

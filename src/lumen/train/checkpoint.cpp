@@ -67,6 +67,7 @@ void SaveCheckpoint(const fs::path& folder, const TrainingProgress& progress, co
   index["seconds"] = progress.seconds;
   index["scenes"] = progress.scenes;
   index["shards"] = progress.shards;
+  index["scene_shift"] = progress.scene_shift;
   index["stage_steps"] = progress.stage_steps;
   index["first_stage"] = progress.first_stage;
   index["seed"] = progress.seed;
@@ -109,6 +110,8 @@ TrainingProgress LoadCheckpoint(const fs::path& folder, const Model& model, cons
   progress.seconds = index.At("seconds").AsDouble();
   progress.scenes = index.At("scenes").AsInteger();
   const Json* shards = index.Find("shards");  // checkpoints of before there were any
+  const Json* shift = index.Find("scene_shift");
+  progress.scene_shift = shift != nullptr ? shift->AsInteger() : 0;
   progress.shards = shards != nullptr ? std::max<int64_t>(1, shards->AsInteger()) : 1;
   progress.stage_steps = index.At("stage_steps").AsInteger();
   progress.first_stage = index.At("first_stage").AsBool();

@@ -16,7 +16,8 @@ struct TrainingProgress {
   int64_t stage_steps = 0;  // steps in the current stage
   bool first_stage = true;
   int64_t seed = 0;
-  int64_t shards = 1;  // parts of a step's batch, each with scenes of its own
+  int64_t shards = 1;       // parts of a step's batch, each with scenes of its own
+  int64_t scene_shift = 0;  // of a shard's scenes, since their number was changed
 };
 
 // The optimisers hold values and moments.

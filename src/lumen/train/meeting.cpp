@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -64,9 +65,12 @@ Meeting::~Meeting() {
   }
   changed_.notify_all();
   if (watch_.joinable()) watch_.join();
+  if (guard_.joinable()) guard_.join();
 }
 
-c10::intrusive_ptr<c10d::Store> Meeting::OpenTable() const { return Open(place_, false, times_.meeting); }
+c10::intrusive_ptr<c10d::Store> Meeting::OpenTable() const {
+  return c10::make_intrusive<c10d::PrefixStore>(prefix_ + "c10d", Open(place_, false, times_.meeting));
+}
 
 void Meeting::Write(const std::string& name, const std::string& text) {
   store_->set(Key(name), ToBytes(text));
@@ -109,7 +113,9 @@ std::string Meeting::NameOf(int rank) {
 void Meeting::Watch(std::function<std::string()> fallen) {
   fallen_ = std::move(fallen);
   std::fill(heard_at_.begin(), heard_at_.end(), Now());
+  looked_at_ = Now();
   watch_ = std::thread([this] { Run(); });
+  guard_ = std::thread([this] { Guard(); });
 }
 
 bool Meeting::Pause(double seconds) {
@@ -136,11 +142,12 @@ void Meeting::Run() {
     } catch (const std::exception&) {
       if (!leaving_) SetLost(StrCat(NameOf(0), " is gone"));
     }
-    EndIfNobodyElseDoes();
+    looked_at_ = Now();
   }
 }
 
 void Meeting::Look() {
+  if (place_.rank != 0 && Has(kTold)) told_ = true;
   if (leaving_) return;
   Write(StrCat("alive/", place_.rank), StrCat(++beat_));
   if (Has(kStopped)) {
@@ -149,6 +156,8 @@ void Meeting::Look() {
     SetLost({bytes.begin(), bytes.end()});
   } else if (place_.rank == 0) {
     LookForTheFallen();
+  } else if (const std::string who = FindSilent(); !who.empty()) {
+    SetLost(who);
   }
 }
 
@@ -166,33 +175,52 @@ void Meeting::LookForTheFallen() {
   SetLost(who);
 }
 
-std::string Meeting::FindSilent() {
-  const double allowed = suspected_ ? times_.suspected : times_.silence;
-  for (int rank = 1; rank < place_.ranks; ++rank) {
-    const auto r = static_cast<size_t>(rank);
-    const std::string key = StrCat("alive/", rank);
-    if (Has(StrCat("left/", rank))) continue;
-    if (Has(key)) {
-      const std::vector<uint8_t> bytes = store_->get(Key(key));
-      const std::string sign(bytes.begin(), bytes.end());
-      if (sign != heard_[r]) {
-        heard_[r] = sign;
-        heard_at_[r] = Now();
-      }
+// Since when nothing new was heard of a rank, in seconds.
+double Meeting::SilenceOf(int rank) {
+  const auto r = static_cast<size_t>(rank);
+  const std::string key = StrCat("alive/", rank);
+  if (Has(key)) {
+    const std::vector<uint8_t> bytes = store_->get(Key(key));
+    const std::string sign(bytes.begin(), bytes.end());
+    if (sign != heard_[r]) {
+      heard_[r] = sign;
+      heard_at_[r] = Now();
     }
-    if (Now() - heard_at_[r] > allowed)
-      return StrCat(NameOf(rank), " has given no sign of life for ", std::lround(Now() - heard_at_[r]), " s");
+  }
+  return Now() - heard_at_[r];
+}
+
+std::string Meeting::FindSilent() {
+  for (int rank = place_.rank == 0 ? 1 : 0; rank < (place_.rank == 0 ? place_.ranks : 1); ++rank) {
+    if (Has(StrCat("left/", rank))) continue;
+    const double silence = SilenceOf(rank);
+    // Who was never heard of is still on its way.
+    const double allowed = suspected_                                  ? times_.suspected
+                           : heard_[static_cast<size_t>(rank)].empty() ? times_.meeting
+                                                                       : times_.silence;
+    if (silence > allowed)
+      return StrCat(NameOf(rank), " has given no sign of life for ", std::lround(silence), " s");
   }
   return "";
 }
 
-// The work may hang where nothing can wake it: in a sum that waits for somebody who is no more.
+// A thread that asks nobody anything: the others may hang, in a sum that waits for somebody who is no more or
+// in a question to a machine without power.
+void Meeting::Guard() {
+  while (Pause(times_.beat)) {
+    if (!leaving_ && Now() - looked_at_ > times_.silence + 2 * times_.beat)
+      SetLost(StrCat(NameOf(0), " does not answer any more"));
+    EndIfNobodyElseDoes();
+  }
+}
+
 void Meeting::EndIfNobodyElseDoes() {
   constexpr int kCode = 6;
+  constexpr double kWhoKnows = 3;  // times as long: it may have something to save
   const std::lock_guard lock(mutex_);
-  if (lost_.empty() || known_ || leaving_ || Now() - lost_at_ < times_.grace) return;
-  if (place_.rank == 0)
-    std::fprintf(stderr, "lumen train: %s; --resume goes on from the last checkpoint\n", lost_.c_str());
+  const bool ending = known_ || leaving_;
+  if (lost_.empty() || Now() - lost_at_ < (ending ? kWhoKnows : 1) * times_.grace) return;
+  if (place_.rank == 0 || !told_) std::fprintf(stderr, "lumen train: %s\n", lost_.c_str());
   std::fflush(stderr);
   std::_Exit(kCode);
 }
@@ -203,7 +231,6 @@ std::string Meeting::WhoFailed(bool certain) {
     known_ = suspected_ = true;
     const double longest = times_.silence + 3 * times_.beat;
     changed_.wait_for(lock, Milliseconds(longest), [&] { return !lost_.empty(); });
-    if (lost_.empty()) return "another rank broke off, and nobody knows which";
   }
   if (!lost_.empty()) known_ = true;
   return lost_;
@@ -222,7 +249,7 @@ bool Meeting::Fail(const std::string& reason) {
     Leave();
     return told;
   } catch (const std::exception&) {
-    return false;  // nobody is there to be told
+    return told_;  // nobody is there any more
   }
 }
 

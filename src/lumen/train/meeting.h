@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <vector>
 
@@ -62,7 +63,9 @@ class Meeting {
   void Run();
   void Look();
   void LookForTheFallen();
+  double SilenceOf(int rank);
   std::string FindSilent();
+  void Guard();
   void EndIfNobodyElseDoes();
   bool Pause(double seconds);  // false: the watch is over
   void SetLost(const std::string& who);
@@ -80,13 +83,15 @@ class Meeting {
   std::atomic<bool> suspected_{false};  // somebody has failed
   std::atomic<bool> known_{false};      // and this rank's own work knows
   std::atomic<bool> leaving_{false};
+  std::atomic<bool> told_{false};     // rank 0 says why
+  std::atomic<double> looked_at_{0};  // when the watch was last through
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> names_;
   std::string lost_;
   double lost_at_ = 0;
   bool over_ = false;
-  std::thread watch_;
+  std::thread watch_, guard_;
 };
 
 }  // namespace lumen

@@ -83,9 +83,12 @@ TEST_F(MeetingTest, AChildThatFallsIsNamedAtOnce) {
 }
 
 TEST(Meeting, WithoutRankZeroTheOthersAreTold) {
-  auto first = std::make_unique<Meeting>(Place(0, 0), Quick());
-  Meeting second(Place(1, first->Port()), Quick());
+  WatchTimes times = Quick();
+  times.beat = 0.3;  // nothing is on its way to rank 0 while it goes
+  auto first = std::make_unique<Meeting>(Place(0, 0), times);
+  Meeting second(Place(1, first->Port()), times);
   second.Watch({});
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // between two signs of life
   first.reset();
   EXPECT_EQ(second.WhoFailed(true), "rank 0 is gone");
 }

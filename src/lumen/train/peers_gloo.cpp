@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #ifdef LUMEN_HAS_NCCL
 #include <ATen/cuda/CUDAContext.h>
@@ -69,6 +72,12 @@ Route RouteTo(const std::string& host, int port) {
 
 bool IsLoopback(const std::string& address) { return StartsWith(address, "127.") || address == "::1"; }
 
+// What c10d and Gloo say has many lines.
+std::string FirstLineOf(const std::exception& error) {
+  const std::string what = error.what();
+  return what.substr(0, what.find('\n'));
+}
+
 // The first lines in which two texts differ.
 std::pair<std::string, std::string> FirstDifference(const std::string& one, const std::string& other) {
   const std::vector<std::string> a = Split(one, '\n');
@@ -113,6 +122,8 @@ class Together : public Peers {
     try {
       return work();
     } catch (const std::exception& error) {
+      if (std::string(error.what()).find("out of memory") != std::string::npos)
+        throw;  // this rank's own trouble
       Lose(error);
     }
   }
@@ -143,9 +154,14 @@ Together::Together(std::shared_ptr<Meeting> meeting, std::shared_ptr<StartedRank
   const auto options = c10::make_intrusive<c10d::ProcessGroupGloo::Options>(kLongestWait);
   const auto interface = OwnEnvironment()("GLOO_SOCKET_IFNAME");
   const std::string address = OwnAddress();
-  Guard([&] {
+  try {
     options->devices.push_back(interface ? c10d::ProcessGroupGloo::createDeviceForInterface(*interface)
                                          : c10d::ProcessGroupGloo::createDeviceForHostname(address));
+  } catch (const std::exception& error) {
+    throw InputError(StrCat(interface ? StrCat("GLOO_SOCKET_IFNAME=", *interface) : address,
+                            ": no way to the other ranks: ", FirstLineOf(error)));
+  }
+  Guard([&] {
     options->threads = 2;
     gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_->OpenTable(), Rank(), Count(), options);
   });
@@ -173,9 +189,11 @@ std::string Together::OwnAddress() {
   return beside_first || route.from.empty() || IsLoopback(route.from) ? first : route.from;
 }
 
-void Together::Lose(const std::exception& /*error*/) {
+void Together::Lose(const std::exception& error) {
   failed_ = true;
-  throw PeerLost(meeting_->WhoFailed(true));
+  const std::string who = meeting_->WhoFailed(true);
+  throw PeerLost(who.empty() ? StrCat("another rank broke off, and nobody knows which: ", FirstLineOf(error))
+                             : who);
 }
 
 std::string Together::CardOf([[maybe_unused]] const torch::Device& device) const {
@@ -273,12 +291,29 @@ void Together::Leave() {
   if (started_ != nullptr) started_->Await(kChildren);
 }
 
+// A rank that does not get as far as to be one of them says why, too.
+std::unique_ptr<Peers> Join(const std::shared_ptr<Meeting>& meeting,
+                            const std::shared_ptr<StartedRanks>& started) {
+  try {
+    return std::make_unique<Together>(meeting, started);
+  } catch (const std::exception& error) {
+    if (meeting->Fail(error.what())) throw PeerLost("");
+    throw;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Peers> JoinPeers(const RankPlace& place) {
+  // A thread of the table's own throws where rank 0's machine resets the connection, and nobody can catch it.
+  std::set_terminate([] {
+    constexpr int kPeerLost = 6;
+    std::fputs("lumen train: rank 0 is gone\n", stderr);
+    std::_Exit(kPeerLost);
+  });
   const auto meeting = std::make_shared<Meeting>(place);
   meeting->Watch({});
-  return std::make_unique<Together>(meeting, nullptr);
+  return Join(meeting, nullptr);
 }
 
 std::unique_ptr<Peers> StartPeers(int ranks) {
@@ -288,7 +323,7 @@ std::unique_ptr<Peers> StartPeers(int ranks) {
   const auto started = std::make_shared<StartedRanks>();
   started->Start(ranks, meeting->Port());
   meeting->Watch([started] { return started->Fallen(); });
-  return std::make_unique<Together>(meeting, started);
+  return Join(meeting, started);
 }
 
 }  // namespace lumen

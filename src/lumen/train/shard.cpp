@@ -111,11 +111,13 @@ void Shard::Fill(int64_t taken, const std::atomic<bool>& stop) {
   if (!stop && !store_.HasPairs()) throw InputError("no two frames of the data overlap enough to be a pair");
 }
 
-void Shard::TakeNewScenes(int64_t step) {
+int64_t Shard::ScenesDue(int64_t step, int64_t shift) const {
+  return FirstScenes() + shift + static_cast<int64_t>(static_cast<double>(step) * options_.ScenesPerStep());
+}
+
+void Shard::TakeNewScenes(int64_t step, int64_t shift) {
   if (options_.steps > 0) {
-    const auto wanted =
-        FirstScenes() + static_cast<int64_t>(static_cast<double>(step) * options_.ScenesPerStep());
-    while (scenes_ < wanted) TakeScene();
+    while (scenes_ < ScenesDue(step, shift)) TakeScene();
   } else {
     // Two at most, so that the steps go on however fast clips come.
     for (int i = 0; i < 2 && stream_->IsReady(); ++i) TakeScene();

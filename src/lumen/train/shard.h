@@ -24,7 +24,9 @@ class Shard {
   // rules, a fresh one. Throws InputError if no two frames are a pair.
   void Fill(int64_t taken, const std::atomic<bool>& stop);
   // What is due before this step: by its number, or what is ready.
-  void TakeNewScenes(int64_t step);
+  void TakeNewScenes(int64_t step, int64_t shift);
+  // How many are to be taken before it, where steps are counted.
+  int64_t ScenesDue(int64_t step, int64_t shift) const;
   // Torch's random numbers from here on follow from step and shard.
   void Seed(int64_t step) const;
   PairBatch Draw(int pairs, const AugmentationOptions& augmentation, int64_t step) const;

@@ -75,6 +75,7 @@ class Training {
       : options_(options),
         peers_(peers),
         device_(ChooseDevice(options.device, peers)),
+        on_device_(device_.is_cuda() ? c10::optional<torch::Device>(device_) : c10::nullopt),
         model_(StartingModel(options)),
         networks_(Seeded(model_, options.seed), device_),
         discriminator_(MakeDiscriminator(options.sim, device_)),
@@ -97,6 +98,7 @@ class Training {
   TrainSummary Run();
   void Save();
   int64_t Step() const { return progress_.step; }
+  const std::string& ReducedBy() const { return reduced_by_; }
 
  private:
   static Model StartingModel(const TrainOptions& options) {
@@ -156,6 +158,7 @@ class Training {
   TrainOptions options_;
   Peers& peers_;
   torch::Device device_;
+  c10::OptionalDeviceGuard on_device_;  // whatever names no card means this rank's
   Model model_;
   PriorNetworks networks_;
   Discriminator discriminator_;
@@ -188,22 +191,25 @@ void Training::Meet() {
   if (!options_.resume) peers_.RequireSame("model", HashOf(optimizer_.Values()));
   reduced_by_ = peers_.Use(device_, options_.reduce_by);
   for (torch::Tensor* tensor : State().Tensors()) peers_.Broadcast(*tensor);
-  torch::Tensor numbers = torch::tensor(std::vector<double>{
-      static_cast<double>(progress_.step), progress_.seconds, static_cast<double>(progress_.scenes),
-      static_cast<double>(progress_.shards), static_cast<double>(progress_.stage_steps),
-      progress_.first_stage ? 1.0 : 0.0, static_cast<double>(progress_.seed)});
+  torch::Tensor numbers = torch::tensor(
+      std::vector<double>{static_cast<double>(progress_.step), progress_.seconds,
+                          static_cast<double>(progress_.scenes), static_cast<double>(progress_.shards),
+                          static_cast<double>(progress_.stage_steps), progress_.first_stage ? 1.0 : 0.0,
+                          static_cast<double>(progress_.seed), static_cast<double>(progress_.scene_shift)},
+      torch::kDouble);
   peers_.Broadcast(numbers);
   const auto at = [&](int i) { return numbers[i].item<double>(); };
-  progress_ = {std::llround(at(0)), at(1),     std::llround(at(2)),
-               std::llround(at(4)), at(5) > 0, std::llround(at(6)),
-               std::llround(at(3))};
+  progress_ = {std::llround(at(0)), at(1),
+               std::llround(at(2)), std::llround(at(4)),
+               at(5) > 0,           std::llround(at(6)),
+               std::llround(at(3)), std::llround(at(7))};
 }
 
 // What it costs to sum the gradient over all ranks, beside nothing else.
 void Training::TellOfSums() {
   constexpr int kTimes = 5;
   const auto synchronise = [&] {
-    if (device_.is_cuda()) torch::cuda::synchronize();
+    if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
   };
   optimizer_.ZeroGradient();
   buckets_->Finish();  // whatever is set up first
@@ -236,6 +242,9 @@ void Training::MakeShards() {
     const ShardPlace place{static_cast<int>(number), static_cast<int>(wanted),
                            std::max(1, Threads() / static_cast<int>(own))};
     shards_.push_back(std::make_unique<Shard>(options_, place, device_));
+    // Scenes go on from where they are, at the pace of the shards there are now.
+    if (wanted != before && number == peers_.Rank() && progress_.step > 0)
+      progress_.scene_shift = progress_.scenes - shards_.back()->ScenesDue(progress_.step, 0);
     shards_.back()->Fill(progress_.scenes, stop_requested);
   }
 }
@@ -401,7 +410,7 @@ TrainSummary Training::Run() {
   constexpr int kUnits = 10000;
   ProgressBar bar("training", kUnits);
   while (AgreeToGoOn()) {
-    for (const auto& shard : shards_) shard->TakeNewScenes(progress_.step);
+    for (const auto& shard : shards_) shard->TakeNewScenes(progress_.step, progress_.scene_shift);
     TakeStep();
     if (options_.steps <= 0 || progress_.step % options_.log_every == 0)
       progress_.seconds = resumed_at_.seconds + watch_.ElapsedMs() / 1000;
@@ -422,7 +431,7 @@ TrainSummary Training::Run() {
       last_saved = watch_.ElapsedMs() / 60e3;
     }
   }
-  if (device_.is_cuda()) torch::cuda::synchronize();
+  if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
   progress_.seconds = resumed_at_.seconds + watch_.ElapsedMs() / 1000;
   if (!log_.Empty()) WriteLog();
   bar.Finish();
@@ -458,7 +467,8 @@ TrainSummary TrainWith(const TrainOptions& options, Peers& peers) {
       peers.Leave();  // before scenes that nobody waits for any more are made to their end
       return summary;
     } catch (const PeerLost& lost) {
-      if (!peers.IsFirst()) throw;
+      // What NCCL left behind may be half a sum: the last checkpoint is the better place to go on from.
+      if (!peers.IsFirst() || training.ReducedBy() == "nccl") throw;
       training.Save();
       throw PeerLost(
           StrCat(lost.what(), "; saved at step ", training.Step(), ": --resume goes on from there"));
