@@ -99,16 +99,6 @@ std::unique_ptr<NavigationCt> ReadCt(const VideoOptions& options) {
   return ct;
 }
 
-// A run without a surface is still a run.
-void AddSurfaceTo(const RunOptions& run) {
-  try {
-    if (run.config.depth.views > 0) GatherRunDepth(run.output, run.config.depth);
-    SaveRunSurface(run.output, run.config.fusion);
-  } catch (const InputError& error) {
-    LogWarning("no surface: ", error.what());
-  }
-}
-
 // Millimetres to the map's unit, where a registration that is to be believed tells them; 0: it does not.
 double RegisterTo(const NavigationCt& ct, const VideoOptions& options, VideoEntry& entry) {
   const RunOptions& run = options.run;
@@ -277,7 +267,8 @@ void RunVideo(const VideoTask& task) {
   const Attempt attempt(task.work);
   run.output = attempt.Folder() / video_file::kRun;
   const RunOutcome outcome = RunSequence(run, stop);
-  if (!stop) AddSurfaceTo(run);
+  if (!stop && run.config.depth.views > 0) TryGatherRunDepth(run.output, run.config.depth);
+  if (!stop) TrySaveRunSurface(run.output, run.config.fusion);
   const double mm_per_unit = ct != nullptr && !stop ? RegisterTo(*ct, options, entry) : 0;
   if (outcome.interrupted || stop) throw ExitRequest{kInterrupted};
   const RunFolder folder = ReadRunFolder(run.output);

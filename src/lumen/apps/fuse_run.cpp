@@ -119,4 +119,20 @@ void SaveRunSurface(const fs::path& path, const FusionOptions& options) {
   LogInfo("surface of ", result.mesh.triangles.size(), " triangles: ", (path / run_file::kSurface).string());
 }
 
+void TryGatherRunDepth(const fs::path& run, const GatherOptions& options) {
+  try {
+    GatherRunDepth(run, options);
+  } catch (const InputError& error) {
+    LogWarning("depth stays as it is: ", error.what());
+  }
+}
+
+void TrySaveRunSurface(const fs::path& run, const FusionOptions& options) {
+  try {
+    SaveRunSurface(run, options);
+  } catch (const InputError& error) {
+    LogWarning("no surface: ", error.what());
+  }
+}
+
 }  // namespace lumen

@@ -19,5 +19,8 @@ FusionResult FuseRun(const RunFolder& run, const FusionOptions& options);
 FusionResult FuseRunFinely(const RunFolder& run, const FusionOptions& options, const GatherOptions& gather);
 // FuseRun into the run's own folder.
 void SaveRunSurface(const std::filesystem::path& run, const FusionOptions& options);
+// Both at the end of a run, which is one without them, too: what stands in the way is said, no more.
+void TryGatherRunDepth(const std::filesystem::path& run, const GatherOptions& options);
+void TrySaveRunSurface(const std::filesystem::path& run, const FusionOptions& options);
 
 }  // namespace lumen

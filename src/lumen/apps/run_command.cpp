@@ -14,23 +14,6 @@ namespace lumen {
 
 namespace {
 
-// A run without a surface is still a run: what stands in the way is said, no more.
-void AddSurface(const RunOptions& options) {
-  try {
-    SaveRunSurface(options.output, options.config.fusion);
-  } catch (const InputError& error) {
-    LogWarning("no surface: ", error.what());
-  }
-}
-
-void AddFineDepth(const RunOptions& options) {
-  try {
-    GatherRunDepth(options.output, options.config.depth);
-  } catch (const InputError& error) {
-    LogWarning("depth stays as it is: ", error.what());
-  }
-}
-
 // Where in the CT the run was, by all that is known in the end.
 void AddRegistration(const RunOptions& options, LiveRegistrationOptions live, const RunOutcome& outcome,
                      Navigator& navigator) {
@@ -118,11 +101,11 @@ void Run(const RunChoice& choice) {
           " keyframes: ", options.output.string());
   if (!outcome.interrupted && options.config.depth.views > 0) {
     if (watch != nullptr) watch->OnPhase("gathering depth");
-    AddFineDepth(options);
+    TryGatherRunDepth(options.output, options.config.depth);
   }
   if (!choice.no_surface) {
     if (watch != nullptr) watch->OnPhase("fusing the surface");
-    AddSurface(options);
+    TrySaveRunSurface(options.output, options.config.fusion);
   }
   if (live && !choice.no_surface) {
     if (watch != nullptr) watch->OnPhase("registering it to the CT");

@@ -33,13 +33,12 @@ c10::intrusive_ptr<c10d::TCPStore> Open(const RankPlace& place, bool keeps, doub
   return c10::make_intrusive<c10d::TCPStore>(place.master, options);
 }
 
-// What c10d says has many lines; the first says what is the matter.
+}  // namespace
+
 std::string FirstLine(const std::exception& error) {
   const std::string what = error.what();
   return what.substr(0, what.find('\n'));
 }
-
-}  // namespace
 
 Meeting::Meeting(const RankPlace& place, const WatchTimes& times)
     : place_(place), times_(times), prefix_(StrCat("lumen/", place.round, "/")) {
@@ -190,14 +189,16 @@ double Meeting::SilenceOf(int rank) {
   return Now() - heard_at_[r];
 }
 
+// Rank 0 listens to all others, they listen to it.
 std::string Meeting::FindSilent() {
-  for (int rank = place_.rank == 0 ? 1 : 0; rank < (place_.rank == 0 ? place_.ranks : 1); ++rank) {
+  const int first = place_.rank == 0 ? 1 : 0;
+  const int end = place_.rank == 0 ? place_.ranks : 1;
+  for (int rank = first; rank < end; ++rank) {
     if (Has(StrCat("left/", rank))) continue;
     const double silence = SilenceOf(rank);
-    // Who was never heard of is still on its way.
-    const double allowed = suspected_                                  ? times_.suspected
-                           : heard_[static_cast<size_t>(rank)].empty() ? times_.meeting
-                                                                       : times_.silence;
+    const bool on_its_way = heard_[static_cast<size_t>(rank)].empty();
+    double allowed = on_its_way ? times_.meeting : times_.silence;
+    if (suspected_) allowed = times_.suspected;
     if (silence > allowed)
       return StrCat(NameOf(rank), " has given no sign of life for ", std::lround(silence), " s");
   }

@@ -26,6 +26,9 @@ struct WatchTimes {
   double meeting = 300;   // for all to come together
 };
 
+// What c10d and Gloo say has many lines; the first says what is the matter.
+std::string FirstLine(const std::exception& error);
+
 class Meeting {
  public:
   // Rank 0 opens it, the others come in. Throws InputError where that fails.

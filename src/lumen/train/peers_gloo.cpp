@@ -72,12 +72,6 @@ Route RouteTo(const std::string& host, int port) {
 
 bool IsLoopback(const std::string& address) { return StartsWith(address, "127.") || address == "::1"; }
 
-// What c10d and Gloo say has many lines.
-std::string FirstLineOf(const std::exception& error) {
-  const std::string what = error.what();
-  return what.substr(0, what.find('\n'));
-}
-
 // The first lines in which two texts differ.
 std::pair<std::string, std::string> FirstDifference(const std::string& one, const std::string& other) {
   const std::vector<std::string> a = Split(one, '\n');
@@ -159,7 +153,7 @@ Together::Together(std::shared_ptr<Meeting> meeting, std::shared_ptr<StartedRank
                                          : c10d::ProcessGroupGloo::createDeviceForHostname(address));
   } catch (const std::exception& error) {
     throw InputError(StrCat(interface ? StrCat("GLOO_SOCKET_IFNAME=", *interface) : address,
-                            ": no way to the other ranks: ", FirstLineOf(error)));
+                            ": no way to the other ranks: ", FirstLine(error)));
   }
   Guard([&] {
     options->threads = 2;
@@ -192,7 +186,7 @@ std::string Together::OwnAddress() {
 void Together::Lose(const std::exception& error) {
   failed_ = true;
   const std::string who = meeting_->WhoFailed(true);
-  throw PeerLost(who.empty() ? StrCat("another rank broke off, and nobody knows which: ", FirstLineOf(error))
+  throw PeerLost(who.empty() ? StrCat("another rank broke off, and nobody knows which: ", FirstLine(error))
                              : who);
 }
 

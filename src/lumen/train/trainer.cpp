@@ -8,7 +8,6 @@
 #include "lumen/base/log.h"
 #include "lumen/base/parallel.h"
 #include "lumen/base/progress.h"
-#include "lumen/base/random.h"
 #include "lumen/base/timer.h"
 #include "lumen/base/version.h"
 #include "lumen/train/checkpoint.h"
@@ -57,16 +56,6 @@ std::string CommonSettings(TrainOptions options) {
   options.out = options.device = "";
   options.ranks = options.threads = 0;
   return FormatConfig(options);
-}
-
-std::string HashOf(const torch::Tensor& values) {
-  const torch::Tensor plain = values.detach().to(torch::kCPU).contiguous();
-  const auto* bytes = static_cast<const uint8_t*>(plain.data_ptr());
-  uint64_t hash = plain.nbytes();
-  for (size_t i = 0; i < plain.nbytes(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3ULL;  // FNV-1a
-  char text[20];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(MixBits(hash)));
-  return text;
 }
 
 class Training {
@@ -186,9 +175,10 @@ void Training::ShareOutCores() const {
 
 // All ranks have the same program, settings and model, and go on from where rank 0 stands.
 void Training::Meet() {
+  if (peers_.IsAlone()) return;
   peers_.RequireSame("version", StrCat(Version(), " ", Commit()));
   peers_.RequireSame("setting", CommonSettings(options_));
-  if (!options_.resume) peers_.RequireSame("model", HashOf(optimizer_.Values()));
+  if (!options_.resume) peers_.RequireSame("model", HashTensors(networks_.Store()));
   reduced_by_ = peers_.Use(device_, options_.reduce_by);
   for (torch::Tensor* tensor : State().Tensors()) peers_.Broadcast(*tensor);
   torch::Tensor numbers = torch::tensor(
