@@ -5,7 +5,7 @@
 set -euo pipefail
 build=$(realpath "$1")
 release=${2:-bookworm}
-skip() { echo "skipped: $*"; exit 0; }
+skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "FAILED: $*"; exit 1; }
 [ "$(id -u)" -eq 0 ] || skip "only root can make a root"
 command -v debootstrap >/dev/null || skip "no debootstrap here"

@@ -77,7 +77,7 @@ TriangleMesh MakeDirty(TriangleMesh mesh, double unit, Random& random) {
 TEST(SurfaceRegistration, BearsNoiseAndOutliers) {
   SurfaceRegistrationOptions options;
   options.least_matched = 0.4;  // the patches' torn rims are much of the area
-  constexpr int kTrials = 6;
+  constexpr int kTrials = 4;
   double sum = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
     Random random(static_cast<uint64_t>(6 + trial));
