@@ -80,13 +80,15 @@ RgbImage VirtualView::Render(const Camera& camera, const Rigid3& ct_from_camera,
       const auto hit = tree_.FindFirstFace(eye, direction);
       if (!hit) continue;
       // The lamp sits beside the lens: what faces it is bright, and what is far is dark.
-      constexpr double kNearest = 1, kAmbient = 0.12;  // mm
+      constexpr double kNearest = 1;  // mm
+      constexpr double kOfAllAround = 0.12;
       const double distance = std::max(kNearest, std::sqrt(hit->cost));
       const double facing = std::abs(NormalAt(*hit).cast<double>().dot(direction));
       constexpr double kSharpness = 90, kShine = 0.5;
       shine(x, y) = static_cast<float>(kShine * std::pow(facing, kSharpness));
       const double cone = std::max(0.15, axis.dot(direction));
-      light(x, y) = static_cast<float>(cone * (kAmbient + (1 - kAmbient) * facing) / (distance * distance));
+      light(x, y) =
+          static_cast<float>(cone * (kOfAllAround + (1 - kOfAllAround) * facing) / (distance * distance));
     }
   });
   const float exposure = Exposure(light);
