@@ -126,19 +126,19 @@ try_everything() {
   until_true 30 says "of an earlier call goes on"
   until_true 30 resume_node
 
-  echo "-- the controller is restarted"
-  until_true 60 a_cell_runs
-  stop_pid_of "$scratch/slurmctld.pid"
-  until_true 60 says "asking again"
-  slurmctld -f "$SLURM_CONF"
-  until_true 30 controller_answers
-
   echo "-- the node fails"
   until_true 60 a_cell_runs
   set_node down
   until_true 60 says "lost on node $host (NODE_FAIL)"
   until_true 60 no_cell_runs
   until_true 30 resume_node
+
+  echo "-- the controller is restarted"  # what the node took with it is done again meanwhile
+  until_true 60 a_cell_runs
+  stop_pid_of "$scratch/slurmctld.pid"
+  until_true 60 says "asking again"
+  slurmctld -f "$SLURM_CONF"
+  until_true 30 controller_answers
 
   wait "$study_pid" || fail "the study ended with $?: $(cat "$scratch/said")"
   study_pid=

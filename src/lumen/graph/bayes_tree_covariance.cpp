@@ -122,9 +122,9 @@ std::vector<Eigen::MatrixXd> BayesTree::Covariances(int entries) const {
     if (rest > 0) {
       Joint& above = joints.at(clique.parent);
       const Eigen::MatrixXd separator = Select(above.covariance, above.rows, clique.separator);
-      const Eigen::MatrixXd R = inverse.transpose() * clique.W;
-      const Eigen::MatrixXd across = -R * separator;
-      joint.covariance.topLeftCorner(own, own).noalias() -= across * R.transpose();
+      const Eigen::MatrixXd by_separator = inverse.transpose() * clique.W;
+      const Eigen::MatrixXd across = -by_separator * separator;
+      joint.covariance.topLeftCorner(own, own).noalias() -= across * by_separator.transpose();
       joint.covariance.topRightCorner(own, rest) = across;
       joint.covariance.bottomLeftCorner(rest, own) = across.transpose();
       joint.covariance.bottomRightCorner(rest, rest) = separator;

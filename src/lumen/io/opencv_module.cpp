@@ -80,7 +80,13 @@ std::string EncodeAsJpeg(ImageView<const uint8_t> rgb, int quality) {
   cv::Mat bgr;
   cv::cvtColor(view, bgr, cv::COLOR_RGB2BGR);
   std::vector<uint8_t> bytes;
-  cv::imencode(".jpg", bgr, bytes, {cv::IMWRITE_JPEG_QUALITY, quality});
+  try {
+    cv::imencode(".jpg", bgr, bytes, {cv::IMWRITE_JPEG_QUALITY, quality});
+  } catch (const cv::Exception& error) {
+    // libjpeg says so in words.
+    if (error.err.find("Insufficient memory") != std::string::npos) throw std::bad_alloc();
+    throw;
+  }
   return {bytes.begin(), bytes.end()};
 }
 

@@ -132,8 +132,9 @@ void ReadSummary(const fs::path& path, RunFolder& run) {
     run.notes.emplace_back("summary.json is missing");
     return;
   }
+  const std::string text = ReadFile(path);  // a file that is broken is one thing, a disk that is another
   try {
-    run.summary = Json::Load(path);
+    run.summary = Json::Parse(text, path.string());
   } catch (const InputError& error) {
     run.notes.push_back(StrCat("summary.json cannot be read: ", error.what()));
     return;

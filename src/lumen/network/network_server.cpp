@@ -137,13 +137,15 @@ void NetworkServer::Serving::Accept() {
   ::setsockopt(connection.Get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
   Hello hello;
   Descriptor file;
-  const bool fits =
-      ReceiveHello(connection, hello, file) && std::memcmp(&hello, &served_, sizeof(hello)) == 0;
-  if (fits) clients_.emplace_back(std::move(connection), file, layout_.size);
-  const bool taken = fits && clients_.back().memory.Data() != nullptr;
-  if (fits && !taken) clients_.back().gone = true;
-  const Answer answer = taken ? Answer::kDone : Answer::kRefused;
-  SendBytes(fits ? clients_.back().socket : connection, &answer, sizeof(answer));
+  Answer answer = Answer::kRefused;
+  if (!ReceiveHello(connection, hello, file) || std::memcmp(&hello, &served_, sizeof(hello)) != 0) {
+    SendBytes(connection, &answer, sizeof(answer));
+    return;
+  }
+  Client& client = clients_.emplace_back(std::move(connection), file, layout_.size);
+  client.gone = client.memory.Data() == nullptr;
+  if (!client.gone) answer = Answer::kDone;
+  SendBytes(client.socket, &answer, sizeof(answer));
 }
 
 // A client asks for a program by its number.

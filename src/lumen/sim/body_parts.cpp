@@ -234,10 +234,10 @@ void PaintTable(float back, const Vector3f& middle, bool head_rest, Body& body) 
   const Eigen::Matrix3f turn = lps_from_body.RotationMatrix().cast<float>();
   // Where the table would be if the patient lay straight.
   const auto place = [&](const BodySolid& straight) {
-    const Vector3f pivot = middle;
-    return BodySolid{
-        [=, distance = straight.distance](const Vector3f& p) { return distance(turn * (p - pivot) + pivot); },
-        GrowBox(straight.box, 0.1F * straight.box.sizes().maxCoeff())};
+    return BodySolid{[turn, pivot = Vector3f(middle), distance = straight.distance](const Vector3f& p) {
+                       return distance(turn * (p - pivot) + pivot);
+                     },
+                     GrowBox(straight.box, 0.1F * straight.box.sizes().maxCoeff())};
   };
   const float length = 400;
   const float width = head_rest ? 85.0F : 210.0F;

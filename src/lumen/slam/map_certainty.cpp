@@ -94,19 +94,19 @@ Alignment Align(const IncrementalSmoother& smoother, const std::vector<Lying>& k
   alignment.middle /= whole;
   Matrix7d normal = Matrix7d::Zero();
   for (const Lying& keyframe : keyframes) {
-    const Matrix3x7d J = alignment.At(keyframe);
+    const Matrix3x7d jacobian = alignment.At(keyframe);
     const Eigen::Vector3d lever = keyframe.centre - alignment.middle;
-    normal += keyframe.weight * J.transpose() * J;
+    normal += keyframe.weight * jacobian.transpose() * jacobian;
     alignment.extent += keyframe.weight / whole * lever * lever.transpose();
   }
   const Matrix7d inverse = PseudoInverse(normal);
-  std::map<Key, Eigen::MatrixXd> B;
+  std::map<Key, Eigen::MatrixXd> asked;
   for (const Lying& keyframe : keyframes)
-    B[keyframe.key] =
+    asked[keyframe.key] =
         keyframe.weight * keyframe.scale * keyframe.R.transpose() * alignment.At(keyframe) * inverse;
-  alignment.response = smoother.ApplyInverse(B, kPlace);
+  alignment.response = smoother.ApplyInverse(asked, kPlace);
   for (const Lying& keyframe : keyframes)
-    alignment.covariance += B[keyframe.key].transpose() * alignment.ResponseOf(keyframe).topRows<3>();
+    alignment.covariance += asked[keyframe.key].transpose() * alignment.ResponseOf(keyframe).topRows<3>();
   return alignment;
 }
 
