@@ -1,10 +1,10 @@
-// An archive's videos on one page, and as tables: what `lumen batch` keeps up to date while it goes on.
-//   OUT/index.html       sorted by a click, searched by a word; pictures and reports are linked, so the page
+// What `lumen batch` keeps up to date in its folder: an archive's videos on one page, and as tables.
+//   index.html           sorted by a click, searched by a word; pictures and reports are linked, so the page
 //                        works where the folder lies
-//   OUT/index.csv        the same as a table           OUT/failures.csv    what failed, and why
-//   OUT/batch.json       what the newest batch was asked for
-//   OUT/videos/NAME      a finished video, whole (archive_video.h)
-//   OUT/work/NAME        log.txt of the newest attempt, failure.json if it failed
+//   index.csv            the same as a table           failures.csv        what failed, and why
+//   batch.json           what the newest batch was asked for
+//   videos/NAME          a finished video, whole (archive_video.h)
+//   work/NAME            log.txt of the newest attempt, failure.json if it failed
 #pragma once
 
 #include <filesystem>

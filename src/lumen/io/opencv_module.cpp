@@ -2,6 +2,7 @@
 #include "lumen/io/opencv_codec.h"
 
 #include <cstdlib>
+#include <new>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
