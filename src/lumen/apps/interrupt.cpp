@@ -6,6 +6,7 @@
 #include "lumen/apps/app.h"
 #include "lumen/base/file.h"
 #include "lumen/base/log.h"
+#include "lumen/base/signals.h"
 
 namespace lumen {
 
@@ -16,8 +17,7 @@ std::atomic<time_t> stop_second = 0;
 
 extern "C" void EndTidily(int signal) {
   RemoveTemporaries();
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
+  DieOf(signal);
 }
 
 // The second time it is meant. But one key press may arrive twice, from the terminal and from a program that
@@ -37,13 +37,14 @@ extern "C" void RequestStop(int signal) {
 }  // namespace
 
 void EndTidilyOnSignals() {
+  GuardSignals();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(signal, EndTidily) == SIG_IGN) std::signal(signal, SIG_IGN);
+    if (HandleSignal(signal, EndTidily) == SIG_IGN) HandleSignal(signal, SIG_IGN);
 }
 
 const std::atomic<bool>& CatchInterrupts() {
-  std::signal(SIGINT, RequestStop);
-  std::signal(SIGTERM, RequestStop);
+  HandleSignal(SIGINT, RequestStop);
+  HandleSignal(SIGTERM, RequestStop);
   return stop_requested;
 }
 

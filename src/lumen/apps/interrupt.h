@@ -9,7 +9,8 @@ namespace lumen {
 
 inline constexpr int kInterrupted = 130;  // the exit code
 
-// The default, for SIGINT, SIGTERM and SIGHUP, unless whoever started us had them ignored.
+// The default, for SIGINT, SIGTERM and SIGHUP, unless whoever started us had them ignored. To be called first
+// of all (base/signals.h).
 void EndTidilyOnSignals();
 
 // From now on SIGINT and SIGTERM set what is returned, no more. Asked again two seconds later or more, the

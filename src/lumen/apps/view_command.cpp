@@ -3,6 +3,7 @@
 #include "lumen/apps/app.h"
 #include "lumen/apps/run_watch.h"
 #include "lumen/base/error.h"
+#include "lumen/base/signals.h"
 
 namespace lumen {
 
@@ -26,8 +27,8 @@ void AddViewCommand(Command& app) {
   command.Add("--targets", state->targets, "marked places in the CT: points.csv or 3D Slicer's .mrk.json");
   command.Add("--ct", state->ct, "where the CT lies now that the run was registered to");
   command.Do([state] {
-    std::signal(SIGINT, StopViewing);
-    std::signal(SIGTERM, StopViewing);
+    HandleSignal(SIGINT, StopViewing);
+    HandleSignal(SIGTERM, StopViewing);
     RunCompany company{{}, state->ct};
     if (!state->targets.empty()) company.targets = ReadTargets(state->targets);
     if (!state->ct.empty() && !std::filesystem::exists(state->ct))

@@ -16,6 +16,7 @@
 #include <new>
 
 #include "lumen/base/error.h"
+#include "lumen/base/signals.h"
 
 namespace lumen {
 
@@ -132,7 +133,8 @@ void Answer(int socket, char* board, const Isolated::Work& work) {
 [[noreturn]] void Serve(int socket, int life, char* board, const Isolated::Work& work, uint64_t memory) {
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGPIPE})
     ::signal(signal, SIG_DFL);
-  ::signal(SIGINT, SIG_IGN);  // the parent decides
+  for (const int signal : {SIGINT, SIGHUP}) ::signal(signal, SIG_IGN);  // the parent decides
+  UnguardSignals();
   CloseAllBut(socket, life);
   DieWith(life);
   // What a library has to say before it dies is not for the user.

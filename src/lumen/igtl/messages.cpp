@@ -1,15 +1,16 @@
 // The only file that includes OpenIGTLink. It packs; the bytes travel through sockets of our own.
 #include "lumen/igtl/messages.h"
 
-#include <igtlCapabilityMessage.h>
 #include <igtlImageMessage.h>
 #include <igtlPolyDataMessage.h>
 #include <igtlStatusMessage.h>
 #include <igtlStringMessage.h>
 #include <igtlTrackingDataMessage.h>
 #include <igtlTransformMessage.h>
+#include <igtl_header.h>
 #include <igtl_util.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -20,11 +21,22 @@ namespace lumen {
 namespace {
 
 constexpr igtlUint16 kUtf8 = 106;  // IANA's number
-constexpr double kFractions = 4294967296.0;
+constexpr igtlUint16 kHeaderVersion = 1;
+constexpr double kFractions = 4294967296.0;  // of a second
 
 void SetMessageTime(igtl::MessageBase& message, double time) {
   const double seconds = std::floor(time);
   message.SetTimeStamp(static_cast<unsigned>(seconds), static_cast<unsigned>((time - seconds) * kFractions));
+}
+
+uint64_t Fractions(double time) {
+  const double seconds = std::floor(time);
+  return (static_cast<uint64_t>(seconds) << 32) | static_cast<uint32_t>((time - seconds) * kFractions);
+}
+
+template <size_t kBytes>
+void CopyText(const std::string& text, char (&field)[kBytes]) {
+  std::memcpy(field, text.data(), std::min(text.size(), kBytes));
 }
 
 std::string FinishMessage(igtl::MessageBase& message, const std::string& device, double time) {
@@ -134,10 +146,19 @@ std::string PackSurface(const std::string& device, const TriangleMesh& mesh, dou
   return FinishMessage(*message, device, time);
 }
 
+// By hand: the library's own message of this kind loses memory each time it is packed, and how often is up to
+// whoever asks.
 std::string PackCapability(const std::string& device, const std::vector<std::string>& types, double time) {
-  const auto message = igtl::CapabilityMessage::New();
-  message->SetTypes(types);
-  return FinishMessage(*message, device, time);
+  std::string body;
+  for (const std::string& type : types) {
+    body += type.substr(0, IGTL_HEADER_TYPE_SIZE);
+    body.resize((body.size() + IGTL_HEADER_TYPE_SIZE - 1) / IGTL_HEADER_TYPE_SIZE * IGTL_HEADER_TYPE_SIZE);
+  }
+  igtl_header header{kHeaderVersion, {}, {}, Fractions(time), body.size(), MessageCrc(body)};
+  CopyText("CAPABILITY", header.name);
+  CopyText(device, header.device_name);
+  igtl_header_convert_byte_order(&header);
+  return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) + body;
 }
 
 uint64_t MessageCrc(std::string_view body) {

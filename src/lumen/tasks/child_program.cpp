@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "lumen/base/error.h"
+#include "lumen/base/signals.h"
 #include "lumen/base/text.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -40,6 +42,7 @@ struct Streams {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
   ::signal(SIGINT, SIG_DFL);  // whatever this program ignores, its child does not
+  UnguardSignals();
   if (::dup2(streams.in, STDIN_FILENO) >= 0 && ::dup2(streams.out, STDOUT_FILENO) >= 0 &&
       ::dup2(streams.err, STDERR_FILENO) >= 0)
     ::execve(program.c_str(), arguments, environ);
@@ -69,9 +72,9 @@ pid_t Start(const fs::path& program, const std::vector<std::string>& arguments, 
 }
 
 // A program that is asked to end asks its child.
-volatile std::sig_atomic_t running_child = 0;
+std::atomic<pid_t> running_child = 0;
 extern "C" void PassOn(int signal) {
-  if (running_child > 0) kill(running_child, signal);
+  if (const pid_t child = running_child; child > 0) kill(child, signal);
 }
 
 int CodeOf(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
@@ -166,8 +169,8 @@ CapturedOutcome RunCaptured(const fs::path& program, const std::vector<std::stri
 ChildOutcome RunOpenly(const fs::path& program, const std::vector<std::string>& arguments) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw InputError(program, "cannot be started: no pipe");
-  const auto before = std::signal(SIGINT, SIG_IGN);
-  const auto before_end = std::signal(SIGTERM, PassOn);
+  const auto before = HandleSignal(SIGINT, SIG_IGN);
+  const auto before_end = HandleSignal(SIGTERM, PassOn);
   ChildOutcome outcome;
   pid_t child = 0;
   try {
@@ -175,8 +178,8 @@ ChildOutcome RunOpenly(const fs::path& program, const std::vector<std::string>& 
   } catch (...) {
     close(ends[0]);
     close(ends[1]);
-    std::signal(SIGINT, before);
-    std::signal(SIGTERM, before_end);
+    HandleSignal(SIGINT, before);
+    HandleSignal(SIGTERM, before_end);
     throw;
   }
   running_child = child;
@@ -193,8 +196,8 @@ ChildOutcome RunOpenly(const fs::path& program, const std::vector<std::string>& 
   close(ends[0]);
   outcome.code = Await(child);
   running_child = 0;
-  std::signal(SIGINT, before);
-  std::signal(SIGTERM, before_end);
+  HandleSignal(SIGINT, before);
+  HandleSignal(SIGTERM, before_end);
   return outcome;
 }
 

@@ -12,6 +12,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/base/file.h"
+#include "lumen/base/signals.h"
 #include "lumen/base/timer.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -110,6 +111,7 @@ namespace {
                              pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
+  UnguardSignals();
   const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (null >= 0) ::dup2(null, STDOUT_FILENO);  // what comes of the training is told by rank 0
   ::execve(program, arguments, variables);

@@ -9,6 +9,7 @@
 
 #include "lumen/base/error.h"
 #include "lumen/base/log.h"
+#include "lumen/base/signals.h"
 #include "lumen/train/peers.h"
 #include "lumen/train/trainer.h"
 
@@ -33,8 +34,9 @@ int Report(const char* line, int code) {
 
 int main(int argc, char** argv) {
   QuietenTorch();
-  std::signal(SIGINT, OnSignal);
-  std::signal(SIGTERM, OnSignal);
+  lumen::GuardSignals();
+  lumen::HandleSignal(SIGINT, OnSignal);
+  lumen::HandleSignal(SIGTERM, OnSignal);
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     lumen::TrainOptions options;
