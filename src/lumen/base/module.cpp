@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lumen/base/log.h"
+#include "lumen/base/signals.h"
 
 namespace lumen {
 
@@ -28,6 +29,7 @@ void* FindModuleEntry(const std::string& name, const std::string& entry) {
     const fs::path file = folder / StrCat("lib", name, ".so");
     if (!fs::exists(file)) continue;
     void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    TakeRaisedSignals();
     if (library == nullptr) {
       LogWarning("module ", name, " is there but cannot be loaded: ", ::dlerror());
       continue;

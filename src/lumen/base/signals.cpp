@@ -16,13 +16,17 @@ constexpr std::array kEnds = {SIGINT, SIGTERM, SIGHUP};
 constexpr size_t kSignals = 32;
 std::atomic<bool> guarded = false;
 std::array<std::atomic<SignalHandler>, kSignals> handlers = {};  // null: SIG_DFL
-sigset_t watched;                                                // written before its thread begins
 
 sigset_t Ends() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : kEnds) sigaddset(&set, signal);
   return set;
+}
+
+void Unblock() {
+  const sigset_t ends = Ends();
+  ::pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
 }
 
 SignalHandler HandlerNow(int signal) {
@@ -42,15 +46,16 @@ int CourierSignal() { return SIGRTMIN + 5; }
 
 extern "C" void Deliver(int /*courier*/, siginfo_t* info, void* /*context*/) {
   const int signal = info->si_value.sival_int;
-  if (info->si_code == SI_QUEUE && info->si_pid == ::getpid() && sigismember(&watched, signal) == 1)
-    Act(signal);
+  const sigset_t ends = Ends();
+  if (info->si_code == SI_QUEUE && info->si_pid == ::getpid() && sigismember(&ends, signal) == 1) Act(signal);
 }
 
 // Sent on rather than done here: an action holds up the thread that works, and does not run beside it.
 void* HandOn(void* /*nothing*/) {
+  const sigset_t ends = Ends();
   while (true) {
     int signal = 0;
-    if (::sigwait(&watched, &signal) != 0) continue;
+    if (::sigwait(&ends, &signal) != 0) continue;
     sigval number{};
     number.sival_int = signal;
     if (::sigqueue(::getpid(), CourierSignal(), number) != 0) Act(signal);
@@ -77,14 +82,10 @@ bool StartWatcher() {
 
 void GuardSignals() {
   if (guarded) return;
-  sigemptyset(&watched);
-  for (const int signal : kEnds) {
-    const SignalHandler now = HandlerNow(signal);
-    handlers[static_cast<size_t>(signal)] = now;
-    if (now != SIG_IGN) sigaddset(&watched, signal);
-  }
+  for (const int signal : kEnds) handlers[static_cast<size_t>(signal)] = HandlerNow(signal);
   if (!StartWatcher()) return;
-  ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
+  const sigset_t ends = Ends();
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   guarded = true;
 }
 
@@ -95,15 +96,22 @@ SignalHandler HandleSignal(int signal, SignalHandler handler) {
 
 void DieOf(int signal) {
   std::signal(signal, SIG_DFL);
-  UnguardSignals();
+  Unblock();
   std::raise(signal);
   constexpr int kBySignal = 128;  // as shells say it
   ::_exit(kBySignal + signal);
 }
 
-void UnguardSignals() {
+void TakeRaisedSignals() {
   const sigset_t ends = Ends();
-  ::pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+  const timespec now{};
+  for (int signal = 0; guarded && (signal = ::sigtimedwait(&ends, nullptr, &now)) > 0;) Act(signal);
+}
+
+void UnguardSignals() {
+  for (const int signal : kEnds)
+    if (HandlerNow(signal) != SIG_IGN) ::signal(signal, SIG_DFL);
+  Unblock();
 }
 
 }  // namespace lumen

@@ -60,7 +60,7 @@ TEST(Signals, HoldUpTheThreadThatWorks) {
             0);
 }
 
-TEST(Signals, LeaveWhatIsIgnoredAlone) {
+TEST(Signals, WhatIsIgnoredStaysSoUntilSomebodyHandlesIt) {
   EXPECT_EQ(InChild([] {
               std::signal(SIGHUP, SIG_IGN);
               GuardSignals();
@@ -72,6 +72,29 @@ TEST(Signals, LeaveWhatIsIgnoredAlone) {
               return WaitForIt();
             }),
             SIGTERM);
+}
+
+TEST(Signals, AreHandledThoughWhoeverStartedUsIgnoredThem) {
+  EXPECT_EQ(InChild([] {
+              std::signal(SIGINT, SIG_IGN);
+              GuardSignals();
+              HandleSignal(SIGINT, Hear);
+              std::signal(SIGINT, Stranger);
+              ::kill(::getpid(), SIGINT);
+              return WaitForIt();
+            }),
+            SIGINT);
+}
+
+TEST(Signals, RaisedByALibraryAreNotKeptForEver) {
+  EXPECT_EQ(InChild([] {
+              GuardSignals();
+              HandleSignal(SIGINT, Hear);
+              std::raise(SIGINT);
+              TakeRaisedSignals();
+              return heard.load();
+            }),
+            SIGINT);
 }
 
 TEST(Signals, EndTheProgramByTheirOwnDoing) {
@@ -92,8 +115,8 @@ TEST(Signals, EndTheProgramByTheirOwnDoing) {
 TEST(Signals, AChildTakesThemItself) {
   EXPECT_EQ(InChild([] {
               GuardSignals();
+              HandleSignal(SIGTERM, Hear);
               return InChild([] {
-                std::signal(SIGTERM, SIG_DFL);
                 UnguardSignals();
                 std::raise(SIGTERM);
                 return 1;

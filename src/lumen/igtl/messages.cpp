@@ -22,6 +22,7 @@ namespace {
 
 constexpr igtlUint16 kUtf8 = 106;  // IANA's number
 constexpr igtlUint16 kHeaderVersion = 1;
+static_assert(sizeof(igtl_header) == IGTL_HEADER_SIZE);
 constexpr double kFractions = 4294967296.0;  // of a second
 
 void SetMessageTime(igtl::MessageBase& message, double time) {
