@@ -18,6 +18,7 @@ void PrintLine(const std::string& key, const std::string& value, std::ostream& o
 
 std::string Rounded(double value, int decimals) {
   std::ostringstream text;
+  text.exceptions(std::ios::badbit);
   text << std::fixed << std::setprecision(decimals) << value;
   return text.str();
 }

@@ -132,10 +132,13 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
   failure.Try([&] { slam.Finish(); });
   observer.OnEnd();
   totals.seconds = watch.ElapsedMs() / 1000;
+  bool torn = slam.Failed();  // the map's estimate, broken off in the middle of a step
   if (options.refine && !stop && !failure) {
     failure.Try([&] {
       observer.OnPhase("refining the map");
+      torn = true;
       slam.Refine();
+      torn = false;
     });
   }
 
@@ -148,7 +151,7 @@ RunOutcome RunSequence(const RunOptions& options, RunSetup setup, const std::ato
       SaveMap(options.output / run_file::kMap, {*map, slam.Words(), setup.model.hash});
   });
   failure.Try([&] {
-    if (!map->keyframes.empty()) totals.uncertainty = SaveUncertainty(options.output, slam, *map);
+    if (!map->keyframes.empty() && !torn) totals.uncertainty = SaveUncertainty(options.output, slam, *map);
   });
   totals.unreadable = setup.stream->Unreadable();
   totals.interrupted = stop;

@@ -41,6 +41,7 @@ void AddCoverageRow(const std::string& name, const CoverageScore& score, bool sh
 
 std::string FormatCoverage(const std::vector<std::pair<std::string, CoverageScore>>& scores) {
   std::ostringstream text;
+  text.exceptions(std::ios::badbit);
   text << std::fixed
        << "| subject | seen, % | said, % | stretches | mean error, points | within 1 σ, % | 2 σ, % | not "
           "seen: faces "

@@ -80,6 +80,7 @@ void AddRow(const std::string& name, const Said& said, std::ostream& text) {
 
 std::string FormatSaid(const SaidOf& findings) {
   std::ostringstream text;
+  text.exceptions(std::ios::badbit);
   text
       << std::fixed
       << "| | placed | lost | off | at once: AUC | off called tracked, % | good called weak, % | at the end: "

@@ -76,6 +76,7 @@ void AddCell(const Json& grades, const std::string& lens, Findings& findings) {
 
 std::string FormatFindings(const Findings& findings) {
   std::ostringstream text;
+  text.exceptions(std::ios::badbit);
   text << std::fixed << "| what |";
   for (const char* lens : kLenses) text << ' ' << lens << ": within 1 σ | 2 σ | 3 σ |";
   text << " NLL | one σ for all |\n|---|";

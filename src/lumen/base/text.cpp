@@ -20,8 +20,12 @@ std::vector<std::string> Split(std::string_view text, char separator) {
 
 std::vector<std::string> SplitWords(std::string_view text) {
   std::vector<std::string> words;
-  std::istringstream stream{std::string(text)};
-  for (std::string word; stream >> word;) words.push_back(word);
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  size_t end = 0;
+  for (size_t begin; (begin = text.find_first_not_of(kSpace, end)) != std::string_view::npos;) {
+    end = std::min(text.find_first_of(kSpace, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+  }
   return words;
 }
 

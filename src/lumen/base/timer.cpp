@@ -21,6 +21,7 @@ std::map<std::string, StageTime> StageTimes::Get() const {
 
 std::string StageTimes::Table() const {
   std::ostringstream table;
+  table.exceptions(std::ios::badbit);
   table << std::left << std::setw(28) << "stage" << std::right << std::setw(8) << "count" << std::setw(12)
         << "mean ms" << std::setw(12) << "max ms" << std::setw(12) << "total ms" << '\n';
   table << std::fixed << std::setprecision(2);
