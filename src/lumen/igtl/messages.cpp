@@ -25,11 +25,6 @@ constexpr igtlUint16 kHeaderVersion = 1;
 static_assert(sizeof(igtl_header) == IGTL_HEADER_SIZE);
 constexpr double kFractions = 4294967296.0;  // of a second
 
-void SetMessageTime(igtl::MessageBase& message, double time) {
-  const double seconds = std::floor(time);
-  message.SetTimeStamp(static_cast<unsigned>(seconds), static_cast<unsigned>((time - seconds) * kFractions));
-}
-
 uint64_t Fractions(double time) {
   const double seconds = std::floor(time);
   return (static_cast<uint64_t>(seconds) << 32) | static_cast<uint32_t>((time - seconds) * kFractions);
@@ -38,6 +33,11 @@ uint64_t Fractions(double time) {
 template <size_t kBytes>
 void CopyText(const std::string& text, char (&field)[kBytes]) {
   std::memcpy(field, text.data(), std::min(text.size(), kBytes));
+}
+
+void SetMessageTime(igtl::MessageBase& message, double time) {
+  const uint64_t fractions = Fractions(time);
+  message.SetTimeStamp(static_cast<unsigned>(fractions >> 32), static_cast<unsigned>(fractions));
 }
 
 std::string FinishMessage(igtl::MessageBase& message, const std::string& device, double time) {
@@ -151,9 +151,9 @@ std::string PackSurface(const std::string& device, const TriangleMesh& mesh, dou
 // whoever asks.
 std::string PackCapability(const std::string& device, const std::vector<std::string>& types, double time) {
   std::string body;
-  for (const std::string& type : types) {
-    body += type.substr(0, IGTL_HEADER_TYPE_SIZE);
-    body.resize((body.size() + IGTL_HEADER_TYPE_SIZE - 1) / IGTL_HEADER_TYPE_SIZE * IGTL_HEADER_TYPE_SIZE);
+  for (std::string type : types) {
+    type.resize(IGTL_HEADER_TYPE_SIZE);  // cut, or filled up with zeros
+    body += type;
   }
   igtl_header header{kHeaderVersion, {}, {}, Fractions(time), body.size(), MessageCrc(body)};
   CopyText("CAPABILITY", header.name);

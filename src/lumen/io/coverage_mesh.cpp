@@ -61,7 +61,6 @@ CoverageMesh LoadCoverageMesh(const std::filesystem::path& path) {
 void SaveCoverageMesh(const std::filesystem::path& path, const CoverageMesh& coverage) {
   std::ostringstream out;
   out.exceptions(std::ios::badbit);
-  out.exceptions(std::ios::badbit);
   out << "# Lumen: 1 seen, 2 not seen\n";
   for (const Eigen::Vector3f& v : coverage.mesh.vertices)
     out << "v " << v.x() << ' ' << v.y() << ' ' << v.z() << '\n';

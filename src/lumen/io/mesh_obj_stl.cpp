@@ -101,7 +101,6 @@ TriangleMesh ParseObj(const std::string& bytes, const std::string& name) {
 
 std::string FormatObj(const TriangleMesh& mesh, const std::string& comment) {
   std::ostringstream out;
-  out.exceptions(std::ios::badbit);
   out.exceptions(std::ios::badbit);  // a want of memory would only cut the text short
   if (!comment.empty()) out << "# " << comment << '\n';
   for (size_t i = 0; i < mesh.vertices.size(); ++i) {

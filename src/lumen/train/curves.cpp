@@ -75,7 +75,6 @@ void SaveCurves(const std::filesystem::path& csv, const std::filesystem::path& s
     return kHeight - kMargin - (y - low) / (high - low) * (kHeight - 2 * kMargin);
   };
   std::ostringstream out;
-  out.exceptions(std::ios::badbit);
   out.exceptions(std::ios::badbit);  // a want of memory would only cut the text short
   out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << kWidth << "\" height=\"" << kHeight
       << "\" font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
