@@ -1,6 +1,7 @@
 #include "fuzz/served_run.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -80,6 +81,18 @@ RunView& ServedRun() {
   return *view;
 }
 
+bool ConnectTo(int socket, const sockaddr_in& address, int patience_ms) {
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return true;
+  if (errno != EINTR) return false;
+  pollfd waiting{socket, POLLOUT, 0};
+  int ready = 0;
+  do ready = ::poll(&waiting, 1, patience_ms);
+  while (ready < 0 && errno == EINTR);
+  int fault = 0;
+  socklen_t size = sizeof(fault);
+  return ready > 0 && ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &fault, &size) == 0 && fault == 0;
+}
+
 Visit::Visit() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address = NextAddress();
   Expect(::bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0,
@@ -89,8 +102,7 @@ Visit::Visit() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(Server().Port()));
-  Expect(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0,
-         "the server listens");
+  Expect(ConnectTo(socket_, address, kPatience * 1000), "the server listens");
 }
 
 Visit::~Visit() { ::close(socket_); }
@@ -101,6 +113,7 @@ void Visit::Send(const std::string& bytes) {
   // It may have had enough before the end, which is its right.
   for (size_t sent = 0; sent < bytes.size();) {
     const ssize_t count = ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return;
     sent += static_cast<size_t>(count);
   }

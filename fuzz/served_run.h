@@ -1,6 +1,8 @@
 // A small run that is viewed, and a visitor of the server that shows it.
 #pragma once
 
+#include <netinet/in.h>
+
 #include <string>
 
 #include "lumen/viewer/run_view.h"
@@ -9,6 +11,10 @@ namespace lumen::fuzz {
 
 // Made when first asked for: two keyframes with a map, a surface and pictures.
 RunView& ServedRun();
+
+// A connection goes on being made while a signal is taken, libFuzzer's clock for one, which only the call to
+// connect() does not outlast.
+bool ConnectTo(int socket, const sockaddr_in& address, int patience_ms);
 
 // A server of that run which goes on from input to input.
 class Visit {
