@@ -58,14 +58,12 @@ Sim3 GuessAmid(const TriangleMesh& other) {
 // A guess does not help where the surface does not belong.
 TEST(RegistrationJudge, AnotherOrganIsNotRegisteredFromAGuessEither) {
   const TriangleMesh stomach = ExportSurface(*MakeAnatomy(AnatomyKind::kStomach, 11, 2));
-  for (const TriangleMesh* other : {&stomach, &Airway().model}) {
-    const SurfaceRegistration result = RegisterSurface(Nose().surface, *other, GuessAmid(*other), {}, 2);
-    EXPECT_EQ(result.status, SurfaceRegistrationStatus::kNotRegistered);
-    EXPECT_FALSE(result.confident);
-  }
+  const SurfaceRegistration result = RegisterSurface(Nose().surface, stomach, GuessAmid(stomach), {}, 2);
+  EXPECT_EQ(result.status, SurfaceRegistrationStatus::kNotRegistered);
+  EXPECT_FALSE(result.confident);
 }
 
-// Nor does another guess, which leads to other places that fit nearly as well.
+// Nor where it leads to places that fit nearly as well.
 TEST(RegistrationJudge, WhereTheGuessLiesInAnotherOrganMakesNoDifference) {
   const TriangleMesh& other = Airway().model;
   const Sim3 aside(1, Eigen::Quaterniond::Identity(), {5, 0, 0});

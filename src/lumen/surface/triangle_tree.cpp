@@ -14,7 +14,7 @@ using Eigen::Vector3f;
 
 namespace {
 
-constexpr int kLeaf = 6;
+constexpr int kLeaf = 4;
 
 // Barycentric weights on the edge from corner i to corner k.
 Vector3d OnEdge(int i, int k, double toward_k) {
@@ -63,10 +63,12 @@ TriangleTree::TriangleTree(const TriangleMesh& mesh) {
   }
   order_.resize(corners_.size());
   std::iota(order_.begin(), order_.end(), 0);
-  if (order_.empty())
+  if (order_.empty()) {
     nodes_.emplace_back();
-  else
-    BuildNode(0, static_cast<int>(order_.size()), centres);
+    return;
+  }
+  BuildNode(0, static_cast<int>(order_.size()), centres);
+  BuildBoxes(0);
 }
 
 // Halves the triangles along the longest side of their centres' box.
@@ -114,33 +116,144 @@ void TriangleTree::TestTriangle(int triangle, const Vector3d& p, const Vector3d*
   if (cost < best.cost) best = {x, normal, cost, triangle};
 }
 
+int TriangleTree::BuildTriangles(const Node& leaf) {
+  FourTriangles four;
+  for (int k = 0; k < kLeaf; ++k) {
+    const bool there = k < leaf.count;
+    const int triangle = order_[static_cast<size_t>(leaf.first + (there ? k : 0))];
+    const auto& corners = corners_[static_cast<size_t>(triangle)];
+    const Vector3f second = corners[1] - corners[0], third = corners[2] - corners[0];
+    const Vector3f normal = second.cross(third).normalized();
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto d = static_cast<size_t>(axis);
+      four.corner[d][k] = corners[0][axis];
+      four.to_second[d][k] = second[axis];
+      four.to_third[d][k] = third[axis];
+      four.normal[d][k] = normal[axis];
+    }
+    four.second_squared[k] = second.squaredNorm();
+    four.third_squared[k] = third.squaredNorm();
+    four.across[k] = second.dot(third);
+    four.triangle[static_cast<size_t>(k)] = there ? triangle : -1;
+  }
+  triangles_.push_back(four);
+  return -static_cast<int>(triangles_.size());
+}
+
+// The children of a node's children, or a child itself where that is a leaf.
+int TriangleTree::BuildBoxes(int node) {
+  const auto index = boxes_.size();
+  boxes_.emplace_back();
+  std::array<int, 4> below = {node, -1, -1, -1};
+  size_t count = 1;
+  for (size_t level = 0; level < 2; ++level)
+    for (size_t k = count; k-- > 0;) {
+      const Node& open = nodes_[static_cast<size_t>(below[k])];
+      if (open.count > 0) continue;
+      ++below[k];  // the left child
+      below[count++] = open.first;
+    }
+  for (size_t k = 0; k < 4; ++k) {
+    // None: nothing is nearer than infinitely far.
+    const Eigen::AlignedBox3f box =
+        k < count ? nodes_[static_cast<size_t>(below[k])].box
+                  : Eigen::AlignedBox3f(Vector3f::Constant(std::numeric_limits<float>::infinity()));
+    for (int axis = 0; axis < 3; ++axis) {
+      boxes_[index].low[static_cast<size_t>(axis)][static_cast<Eigen::Index>(k)] = box.min()[axis];
+      boxes_[index].high[static_cast<size_t>(axis)][static_cast<Eigen::Index>(k)] = box.max()[axis];
+    }
+    if (k >= count) continue;
+    const Node& open = nodes_[static_cast<size_t>(below[k])];
+    const int child = open.count > 0 ? BuildTriangles(open) : BuildBoxes(below[k]);
+    boxes_[index].child[k] = child;
+  }
+  return static_cast<int>(index);
+}
+
+inline TriangleTree::Four TriangleTree::DistanceTo(const FourBoxes& boxes, const Vector3f& p) {
+  Four squared = Four::Zero();
+  for (size_t d = 0; d < 3; ++d) {
+    const float at = p[static_cast<Eigen::Index>(d)];
+    const Four outside = (boxes.low[d] - at).max(at - boxes.high[d]).max(0.0F);
+    squared += outside * outside;
+  }
+  return squared;
+}
+
+namespace {
+
+// Of a place with this squared distance from the side's begin, and this dot product with the side.
+inline Eigen::Array4f ToSide(const Eigen::Array4f& from_squared, const Eigen::Array4f& along,
+                      const Eigen::Array4f& side_squared) {
+  constexpr float kTiny = 1e-30F;
+  const Eigen::Array4f share = (along / side_squared.max(kTiny)).max(0.0F).min(1.0F);
+  return from_squared + share * (share * side_squared - 2 * along);
+}
+
+}  // namespace
+
+// To the three sides, and to the plane where p is before the face: the least of them. All of it follows from
+// where p is as seen along the sides.
+inline TriangleTree::Four TriangleTree::DistanceTo(const FourTriangles& t, const Vector3f& p) {
+  constexpr float kRounding = 4e-6F;
+  Four squared = Four::Zero(), second = squared, third = squared, above = squared;
+  for (size_t d = 0; d < 3; ++d) {
+    const Four from = p[static_cast<Eigen::Index>(d)] - t.corner[d];
+    squared += from * from;
+    second += from * t.to_second[d];
+    third += from * t.to_third[d];
+    above += from * t.normal[d];
+  }
+  const Four last_squared = t.second_squared + t.third_squared - 2 * t.across;
+  const Four sides = ToSide(squared, second, t.second_squared)
+                         .min(ToSide(squared, third, t.third_squared))
+                         .min(ToSide(squared - 2 * second + t.second_squared,
+                                     third - second - t.across + t.second_squared, last_squared));
+  // Barycentric weights times twice the area, squared; one that is negative says that p is not before the
+  // face.
+  const Four by_second = t.third_squared * second - t.across * third;
+  const Four by_third = t.second_squared * third - t.across * second;
+  const Four whole = t.second_squared * t.third_squared - t.across * t.across;
+  const Four outside = (-by_second).max(-by_third).max(by_second + by_third - whole).max(0.0F);
+  constexpr float kFar = 1e30F;
+  const Four plane = above * above + (outside * kFar).min(kFar);
+  return sides.min(plane) - kRounding * (squared + t.second_squared + t.third_squared);
+}
+
 std::optional<SurfaceHit> TriangleTree::Find(const Vector3d& p, const Vector3d* n, double normal_cost,
                                              double reach) const {
   SurfaceHit best;
   best.cost = reach * reach;
   const Vector3f q = p.cast<float>();
   struct Open {
-    int node;
+    int child;
     float distance;
   };
-  std::array<Open, 64> stack;
+  std::array<Open, 128> stack;
   size_t top = 0;
-  stack[top++] = {0, nodes_[0].box.squaredExteriorDistance(q)};
+  if (!Empty()) stack[top++] = {0, 0};
   while (top > 0) {
     const Open open = stack[--top];
     if (static_cast<double>(open.distance) >= best.cost) continue;
-    const Node& node = nodes_[static_cast<size_t>(open.node)];
-    if (node.count > 0) {
-      for (int i = node.first; i < node.first + node.count; ++i)
-        TestTriangle(order_[static_cast<size_t>(i)], p, n, normal_cost, best);
+    if (open.child < 0) {
+      const FourTriangles& four = triangles_[static_cast<size_t>(-1 - open.child)];
+      const Four distance = DistanceTo(four, q);
+      for (size_t k = 0; k < 4; ++k)
+        if (four.triangle[k] >= 0 && static_cast<double>(distance[static_cast<Eigen::Index>(k)]) < best.cost)
+          TestTriangle(four.triangle[k], p, n, normal_cost, best);
       continue;
     }
-    if (Empty()) break;
-    Open near{open.node + 1, nodes_[static_cast<size_t>(open.node + 1)].box.squaredExteriorDistance(q)};
-    Open far{node.first, nodes_[static_cast<size_t>(node.first)].box.squaredExteriorDistance(q)};
-    if (far.distance < near.distance) std::swap(near, far);
-    stack[top++] = far;
-    stack[top++] = near;
+    const FourBoxes& boxes = boxes_[static_cast<size_t>(open.child)];
+    const Four distance = DistanceTo(boxes, q);
+    // The nearest is opened first: what is dearer lies deeper.
+    const size_t bottom = top;
+    for (size_t k = 0; k < 4; ++k) {
+      const float far = distance[static_cast<Eigen::Index>(k)];
+      if (!(static_cast<double>(far) < best.cost)) continue;
+      size_t at = top++;
+      for (; at > bottom && stack[at - 1].distance < far; --at) stack[at] = stack[at - 1];
+      stack[at] = {boxes.child[k], far};
+    }
   }
   if (best.triangle < 0) return std::nullopt;
   return best;

@@ -41,7 +41,23 @@ class TriangleTree {
     int first = 0;  // of the triangles in order_, or the right child
     int count = 0;  // triangles; 0: inner node whose left child follows it
   };
+  // Four boxes or four triangles side by side, for the instructions that take four numbers at a time.
+  using Four = Eigen::Array4f;
+  struct FourBoxes {
+    std::array<Four, 3> low, high;
+    std::array<int, 4> child = {};  // a FourBoxes, or -1 - k for the k-th FourTriangles
+  };
+  struct FourTriangles {
+    std::array<Four, 3> corner, to_second, to_third, normal;  // of unit length, or none where flat to nothing
+    Four second_squared, third_squared, across;               // across: the dot product of the two sides
+    std::array<int, 4> triangle = {};                         // -1: none
+  };
   int BuildNode(int begin, int end, const std::vector<Eigen::Vector3f>& centres);
+  int BuildBoxes(int node);
+  int BuildTriangles(const Node& leaf);
+  // Squared distances, no greater than the true ones by more than rounding.
+  static Four DistanceTo(const FourBoxes& boxes, const Eigen::Vector3f& p);
+  static Four DistanceTo(const FourTriangles& triangles, const Eigen::Vector3f& p);
   void TestTriangle(int triangle, const Eigen::Vector3d& p, const Eigen::Vector3d* n, double normal_cost,
                     SurfaceHit& best) const;
   std::optional<SurfaceHit> Find(const Eigen::Vector3d& p, const Eigen::Vector3d* n, double normal_cost,
@@ -51,6 +67,8 @@ class TriangleTree {
   std::vector<std::array<Eigen::Vector3f, 3>> normals_;
   std::vector<int> order_;
   std::vector<Node> nodes_;
+  std::vector<FourBoxes> boxes_;  // the same tree, two levels in one
+  std::vector<FourTriangles> triangles_;
 };
 
 // Barycentric weights of the place on a triangle that is nearest to p.

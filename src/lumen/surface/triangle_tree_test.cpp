@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lumen/base/random.h"
+#include "lumen/surface/mesh_tools.h"
 
 namespace lumen {
 namespace {
@@ -49,6 +50,44 @@ TEST(TriangleTree, FindsTheNearestPlace) {
     ASSERT_TRUE(hit);
     EXPECT_NEAR(std::sqrt(hit->cost), SampledDistance(mesh, p), 6e-3);
     EXPECT_NEAR((hit->point - p).norm(), std::sqrt(hit->cost), 1e-9);
+  }
+}
+
+// Triangles of every shape, slivers and such that are flat to a line or a point among them, far from the
+// origin.
+TEST(TriangleTree, FindsThePlaceThatTestingEveryTriangleFinds) {
+  TriangleMesh mesh = RandomTriangles(300);
+  for (size_t i = 0; i < 60; ++i) {
+    const Eigen::Vector3f a = mesh.vertices[3 * i], b = mesh.vertices[3 * i + 1];
+    const float along[] = {0, 0.7F, 1e-3F};
+    mesh.vertices[3 * i + 2] = a + along[i % 3] * (b - a);
+    if (i % 6 == 0) mesh.vertices[3 * i + 1] = a;
+  }
+  const Vector3d offset(30, -20, 10);
+  for (Eigen::Vector3f& vertex : mesh.vertices) vertex += offset.cast<float>();
+  const TriangleTree tree(mesh);
+  const std::vector<Eigen::Vector3f> normals = ComputeVertexNormals(mesh);
+  Random random(7);
+  for (int i = 0; i < 500; ++i) {
+    const Vector3d p = offset + 1.3 * RandomPoint(random), n = RandomPoint(random).normalized();
+    const double normal_cost = i % 2 == 0 ? 0 : 0.05, reach = i % 5 == 0 ? 0.1 : 100;
+    double best = reach * reach;
+    for (const auto& t : mesh.triangles) {
+      std::array<Vector3d, 3> corners;
+      for (size_t k = 0; k < 3; ++k) corners[k] = mesh.vertices[static_cast<size_t>(t[k])].cast<double>();
+      const Vector3d weights = NearestOnTriangle(p, corners);
+      Vector3d x = Vector3d::Zero(), normal = x;
+      for (size_t k = 0; k < 3; ++k) {
+        x += weights[static_cast<Eigen::Index>(k)] * corners[k];
+        normal += weights[static_cast<Eigen::Index>(k)] * normals[static_cast<size_t>(t[k])].cast<double>();
+      }
+      best = std::min(best, (x - p).squaredNorm() + normal_cost * (1 - n.dot(normal.normalized())));
+    }
+    const auto hit = tree.FindLikeliest(p, n, normal_cost, reach);
+    ASSERT_EQ(hit.has_value(), best < reach * reach) << i;
+    if (hit) {
+      EXPECT_NEAR(hit->cost, best, 2e-6 * (1 + best)) << i;
+    }
   }
 }
 
