@@ -214,6 +214,8 @@ TEST(Navigator, TellsEveryFrameInTheCtOnceItIsFound) {
   SaveMesh(folder.Path() / "ct.ply", Nose().anatomy);
   LiveRegistrationOptions options = Plain();
   options.ct.path = folder.Path() / "ct.ply";
+  options.registration.coarse_points = 250;
+  options.registration.fine_points = 2500;
   Listener told;
   Json summary = Json::MakeObject();
   size_t events = 0;

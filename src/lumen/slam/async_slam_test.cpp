@@ -152,7 +152,7 @@ TEST_F(AsyncSlamTest, WithoutThreadsAFailureIsToldTheSameWay) {
 // The back end hangs from its first keyframe on; the camera hurries through, so that keyframes are wanted
 // often: more than may wait.
 TEST_F(AsyncSlamTest, AFullQueueOfKeyframesDelaysKeyframesNotFrames) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kColon, 70);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kColon, 70);
   SlamOptions options;
   options.keyframe.max_flow = 0.002;  // nearly every frame is to be a keyframe
   options.keyframe.revisit_flow = 0.002;
@@ -206,7 +206,7 @@ TEST_F(AsyncSlamTest, ANewSubMapWaitsForRoomToo) {
   options.keyframe.patience = 0.05;
   FrontEnd front_end(options, nullptr, [](const BagOfWords&, size_t) { return std::vector<PlaceScore>(); });
   BackEnd back_end(options);
-  const PerfectVideo video = PerfectVideo::OfSubject(0, 320);
+  const PerfectVideo& video = PerfectVideo::OfSubject(0, 320);
   const auto priors = video.MakePriors();
   const auto advance = [&](int frame, bool room) {
     StageTimes times;

@@ -57,7 +57,7 @@ class DoubtFramesTest : public testing::Test {
   std::vector<double> Doubts() const { return DoubtFrames(frames_, map_, certainty_, CertaintyOptions{}); }
 
   static constexpr int kKeyframes = 6;
-  const PerfectVideo video_ = PerfectVideo::OfSubject(0, 20);
+  const PerfectVideo& video_ = PerfectVideo::OfSubject(0, 20);
   MapSnapshot map_;
   MapCertainty certainty_;
   FrameLog frames_;

@@ -200,7 +200,7 @@ TEST_F(LoopCloserTest, WhatTheMapForeseesIsClosedWithoutMeasuringAndNeedsNoProof
 }
 
 TEST(LoopCloser, TheSameLoopsWithAnyNumberOfThreads) {
-  const PerfectVideo video = PerfectVideo::OfSubject(0, 320);
+  const PerfectVideo& video = PerfectVideo::OfSubject(0, 320);
   const auto vocabulary = video.MakeVocabulary();
   const auto run = [&](int threads) {
     SlamOptions options;

@@ -2,11 +2,14 @@
 // known to the priors by its number, so a video may show a path's frames in any order, or black ones.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "lumen/geometry/alignment.h"
 #include "lumen/sim/perfect_prior.h"
+#include "lumen/sim/sim_test_scene.h"
 #include "lumen/sim/suite.h"
 #include "lumen/slam/slam.h"
 
@@ -17,14 +20,19 @@ class PerfectVideo {
   explicit PerfectVideo(SequenceOptions options) {
     options.width = 160;
     options.height = 128;
-    sequence_ = std::make_shared<const SimulatedSequence>(options);
+    const auto anatomy = SharedAnatomy(options.anatomy, options.seed);
+    sequence_ = std::make_shared<const SimulatedSequence>(anatomy, options);
     view_ = MakeView(sequence_->View(), sequence_->ContentMask());
   }
-  static PerfectVideo OfSubject(int subject, int frames, PathKind kind = PathKind::kInsertionRetreat) {
+  // Made once a process: many cases look at the same one.
+  static const PerfectVideo& OfSubject(int subject, int frames, PathKind kind = PathKind::kInsertionRetreat) {
+    static std::map<std::tuple<int, int, PathKind>, PerfectVideo> made;
+    const auto key = std::tuple(subject, frames, kind);
+    if (const auto found = made.find(key); found != made.end()) return found->second;
     SequenceOptions options = MakeSuiteOptions(kBenchmarkSuite.at(static_cast<size_t>(subject)));
     options.path.frames = frames;
     options.path.kind = kind;
-    return PerfectVideo(options);
+    return made.emplace(key, PerfectVideo(options)).first->second;
   }
 
   int Size() const { return sequence_->Size(); }

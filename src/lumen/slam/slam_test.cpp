@@ -15,7 +15,7 @@ constexpr int kColon = 4;
 // The system's own error, apart from the model's.
 TEST(Slam, PerfectPriorsGiveANearlyPerfectPath) {
   for (const int subject : {kNasal, kColon}) {
-    const PerfectVideo video = PerfectVideo::OfSubject(subject, 100);
+    const PerfectVideo& video = PerfectVideo::OfSubject(subject, 100);
     Slam slam(video.MakePriors(), video.GetView());
     for (int i = 0; i < video.Size(); ++i) slam.Process(video.Frame(i));
     const PerfectVideo::Error error = video.Grade(slam);
@@ -44,7 +44,7 @@ class CountingPriors : public Priors {
 };
 
 TEST(Slam, AFramesOwnDepthIsComputedOnlyWhereItIsNeeded) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 60);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 60);
   for (const bool always : {false, true}) {
     SlamOptions options;
     if (always) options.tracking.foreseen_share = 2;
@@ -85,7 +85,7 @@ TEST(Slam, PerfectPriorsGiveANearlyPerfectPathThroughAFisheye) {
 }
 
 TEST(SlamThreads, TheSameInputGivesTheSameBitsWhateverTheirNumber) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kColon, 40);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kColon, 40);
   const auto run = [&](int threads) {
     SlamOptions options;
     options.threads = threads;
@@ -104,7 +104,7 @@ TEST(SlamThreads, TheSameInputGivesTheSameBitsWhateverTheirNumber) {
 }
 
 TEST(Slam, HoveringDoesNotGrowTheMap) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 300, PathKind::kHover);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 300, PathKind::kHover);
   Slam slam(video.MakePriors(), video.GetView());
   size_t half = 0;
   for (int i = 0; i < video.Size(); ++i) {
@@ -118,7 +118,7 @@ TEST(Slam, HoveringDoesNotGrowTheMap) {
 }
 
 TEST(Slam, ABlackFirstFrameStartsTheMapLater) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 12);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 12);
   Slam slam(video.MakePriors(), video.GetView());
   EXPECT_EQ(slam.Process(video.Frame(0, true)).track.status, TrackStatus::kLost);
   EXPECT_EQ(slam.Process(video.Frame(1)).track.status, TrackStatus::kStarted);
@@ -127,7 +127,7 @@ TEST(Slam, ABlackFirstFrameStartsTheMapLater) {
 }
 
 TEST(Slam, AfterABlackOutItFindsItselfAgain) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 160, PathKind::kHover);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 160, PathKind::kHover);
   Slam slam(video.MakePriors(), video.GetView(), video.MakeVocabulary());
   int lost = 0;
   bool relocalised = false;
@@ -150,7 +150,7 @@ TEST(Slam, AfterABlackOutItFindsItselfAgain) {
 }
 
 TEST(Slam, AJumpElsewhereAndBackLeavesTheMapAsItWas) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 320);
   Slam slam(video.MakePriors(), video.GetView(), video.MakeVocabulary());
   std::vector<int> order;
   for (int i = 0; i < 30; ++i) order.push_back(i);
@@ -171,7 +171,7 @@ TEST(Slam, AJumpElsewhereAndBackLeavesTheMapAsItWas) {
 }
 
 TEST(Slam, ANewPlaceStartsASubMapThatIsJoinedWhenTheyMeet) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 320);
   SlamOptions options;
   options.keyframe.patience = 0.15;
   Slam slam(video.MakePriors(), video.GetView(), video.MakeVocabulary(), options);
@@ -243,7 +243,7 @@ TEST(Slam, AnotherVideoCutInIsNoticedAndNeverJoined) {
 }
 
 TEST(Slam, AFalseLoopAtTheEndGoesInTheRefinement) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 320);
   Slam slam(video.MakePriors(), video.GetView(), video.MakeVocabulary());
   for (int i = 0; i < 120; ++i) slam.Process(video.Frame(155 - i));
   const double before = video.Grade(slam).rmse;
@@ -269,7 +269,7 @@ TEST(Slam, AFalseLoopAtTheEndGoesInTheRefinement) {
 
 TEST(Slam, AFalseLoopDoesNotStick) {
   // Outwards, looking inwards all the while: what the last keyframes see, the first cannot.
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 320);
   constexpr int kFrames = 155;
   constexpr KeyframeId kQuery = 12;
   const auto run = [&](bool with_false_loop, size_t* keyframes_until_removed, double* worst) {
@@ -312,7 +312,7 @@ TEST(Slam, AFalseLoopDoesNotStick) {
 }
 
 TEST(Slam, AnEarlierMapIsFoundAgainAndExtended) {
-  const PerfectVideo video = PerfectVideo::OfSubject(kNasal, 320);
+  const PerfectVideo& video = PerfectVideo::OfSubject(kNasal, 320);
   const auto vocabulary = video.MakeVocabulary();
   Slam first(video.MakePriors(), video.GetView(), vocabulary);
   for (int i = 0; i < 60; ++i) first.Process(video.Frame(i));
