@@ -16,19 +16,38 @@ target_compile_options(lumen_test_flags INTERFACE -fPIC $<$<CONFIG:Release,RelWi
 if(LUMEN_WERROR)
   target_compile_options(lumen_flags INTERFACE -Werror)
 endif()
+# libFuzzer is to see which way an input goes through what reads bytes from outside, and every check is made there;
+# what computes is left alone, so that the same objects are good for the tests.
+set(LUMEN_IS_FUZZED 0)
+if(LUMEN_BUILD_FUZZ)
+  set(LUMEN_IS_FUZZED $<BOOL:$<TARGET_PROPERTY:LUMEN_FUZZED>>)
+endif()
 if(LUMEN_SANITIZE)
   target_compile_options(lumen_flags INTERFACE -fsanitize=${LUMEN_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
   # Checks at every access through a pointer, which the address sanitizer sees as well, double the time to compile;
   # they must be named behind what they are taken from.
-  if(LUMEN_SANITIZE MATCHES undefined AND NOT LUMEN_BUILD_FUZZ)
-    target_compile_options(lumen_flags INTERFACE -fno-sanitize=null,alignment,object-size,vptr,pointer-overflow)
+  if(LUMEN_SANITIZE MATCHES undefined)
+    target_compile_options(lumen_flags INTERFACE $<$<NOT:${LUMEN_IS_FUZZED}>:-fno-sanitize=null,alignment,object-size,vptr,pointer-overflow>)
   endif()
   if(LUMEN_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(lumen_flags INTERFACE -Wno-tsan)  # of fences inside Boost, which has others as well
   endif()
   target_link_options(lumen_flags INTERFACE -fsanitize=${LUMEN_SANITIZE})
+  target_compile_definitions(lumen_test_flags INTERFACE LUMEN_SANITIZED)
+  if(LUMEN_SANITIZE MATCHES thread)
+    target_compile_definitions(lumen_test_flags INTERFACE LUMEN_SANITIZED_THREADS)
+  endif()
 endif()
+if(LUMEN_BUILD_FUZZ)
+  target_compile_options(lumen_flags INTERFACE $<${LUMEN_IS_FUZZED}:-fsanitize=fuzzer-no-link>)
+endif()
+# lumen_fuzzed(SOURCE …): files of a room that otherwise computes.
+function(lumen_fuzzed)
+  if(LUMEN_BUILD_FUZZ)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fsanitize=fuzzer-no-link SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
 
 # Headers that nearly every file reads, parsed once per kind of target instead of once per file: the standard
 # library with Eigen for the rooms, GoogleTest besides for their tests, Torch besides for what trains. A file's
@@ -48,18 +67,20 @@ if(LUMEN_BUILD_TESTS)
   lumen_precompiled(lumen_test_headers HEADERS <gtest/gtest.h> LINK GTest::gtest lumen_test_flags)
 endif()
 
-# lumen_room(NAME [THREADED] SOURCES … [TESTS …] [ROOMS …] [LINK …] [LINK_PRIVATE …] [TEST_ROOMS …] [TEST_LINK …] [TEST_LONG …] [TEST_SWEEPS …] [TEST_ONE_THREAD …])
-# ROOMS are the rooms this one may enter: the link list is the layer table.
+# lumen_room(NAME [THREADED] [FUZZED] SOURCES … [TESTS …] [ROOMS …] [LINK …] [LINK_PRIVATE …] [TEST_ROOMS …] [TEST_LINK …] [TEST_LONG …] [TEST_SWEEPS …] [TEST_ONE_THREAD …])
+# ROOMS are the rooms this one may enter: the link list is the layer table. FUZZED: it reads bytes from outside.
 function(lumen_room name)
-  cmake_parse_arguments(arg "THREADED" "" "SOURCES;TESTS;ROOMS;LINK;LINK_PRIVATE;TEST_ROOMS;TEST_LINK;TEST_LONG;TEST_SWEEPS;TEST_ONE_THREAD" ${ARGN})
+  cmake_parse_arguments(arg "THREADED;FUZZED" "" "SOURCES;TESTS;ROOMS;LINK;LINK_PRIVATE;TEST_ROOMS;TEST_LINK;TEST_LONG;TEST_SWEEPS;TEST_ONE_THREAD" ${ARGN})
   add_library(lumen_${name} STATIC ${arg_SOURCES})
   add_library(Lumen::${name} ALIAS lumen_${name})
-  set_target_properties(lumen_${name} PROPERTIES EXPORT_NAME ${name})
+  set_target_properties(lumen_${name} PROPERTIES EXPORT_NAME ${name} LUMEN_FUZZED ${arg_FUZZED})
   target_compile_features(lumen_${name} PUBLIC cxx_std_20)
   target_include_directories(lumen_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>)
   list(TRANSFORM arg_ROOMS PREPEND Lumen::)
   target_link_libraries(lumen_${name} PUBLIC ${arg_ROOMS} ${arg_LINK} PRIVATE $<BUILD_INTERFACE:lumen_flags> ${arg_LINK_PRIVATE})
-  target_precompile_headers(lumen_${name} REUSE_FROM lumen_room_headers)
+  if(NOT (arg_FUZZED AND LUMEN_BUILD_FUZZ))  # which is compiled otherwise
+    target_precompile_headers(lumen_${name} REUSE_FROM lumen_room_headers)
+  endif()
   set_target_properties(lumen_${name} PROPERTIES UNITY_BUILD ${LUMEN_UNITY} UNITY_BUILD_BATCH_SIZE 6)
   set_property(GLOBAL APPEND PROPERTY LUMEN_ROOMS lumen_${name})
   if(LUMEN_BUILD_TESTS AND arg_TESTS)

@@ -17,12 +17,12 @@ struct CommandResult {
   std::string err;
 };
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(LUMEN_SANITIZED_THREADS)
 inline constexpr bool kThreadSanitizer = true;
 #else
 inline constexpr bool kThreadSanitizer = false;
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(LUMEN_SANITIZED)
 inline constexpr bool kSanitizer = true;  // everything takes ten times as long
 #else
 inline constexpr bool kSanitizer = false;

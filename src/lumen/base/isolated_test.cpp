@@ -176,7 +176,7 @@ TEST(Isolated, SeesNoFilesOfOurs) {
   ::close(pipe[1]);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(LUMEN_SANITIZED)
 TEST(Isolated, MemoryIsBounded) {
   const std::string fault = FaultOf([](std::string_view, RecordWriter& out) {
     const std::vector<char> much(size_t{6} << 30, 'x');

@@ -13,7 +13,7 @@
 namespace lumen {
 namespace {
 
-constexpr LinkOptions kAnyPort = {.port = 0};
+const LinkOptions kAnyPort = {.port = 0};
 
 Rigid3 PoseAt(double x) { return {Eigen::Quaterniond(0.8, 0.6, 0, 0), Eigen::Vector3d(x, 2, 3)}; }
 float PlaceIn(const PlainMessage& transform) { return BytesIn(transform.body, 36).F32(); }
