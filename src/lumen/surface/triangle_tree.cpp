@@ -184,7 +184,7 @@ namespace {
 
 // Of a place with this squared distance from the side's begin, and this dot product with the side.
 inline Eigen::Array4f ToSide(const Eigen::Array4f& from_squared, const Eigen::Array4f& along,
-                      const Eigen::Array4f& side_squared) {
+                             const Eigen::Array4f& side_squared) {
   constexpr float kTiny = 1e-30F;
   const Eigen::Array4f share = (along / side_squared.max(kTiny)).max(0.0F).min(1.0F);
   return from_squared + share * (share * side_squared - 2 * along);
