@@ -22,12 +22,12 @@ struct SmallLiveRun {
 };
 
 SmallLiveRun MakeMoments(int frames, bool moves) {
-  const SimulatedSequence sequence(SmallRunOptions(frames));
+  const auto& [sequence, pictures] = SharedSmallVideo(frames);
   SmallLiveRun run{MakeView(sequence.View(), sequence.ContentMask()), {}};
   auto map = std::make_shared<const MapSnapshot>();
   KeyframeId reference = 0;
   for (int i = 0; i < frames; ++i) {
-    const SimulatedFrame shown = sequence.Render(moves ? i : 0);
+    const SimulatedFrame& shown = pictures[moves ? static_cast<size_t>(i) : 0];
     const Rigid3 pose = ToMap(shown.world_from_camera);
     if (i % 6 == 0) {
       auto next = std::make_shared<MapSnapshot>(*map);

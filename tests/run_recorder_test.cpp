@@ -96,9 +96,9 @@ TEST(RunEvents, WithoutThreadsNothingWaits) {
 class RecordedRun : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const SimulatedSequence sequence(SmallRunOptions(2));
+    const auto& [sequence, pictures] = SharedSmallVideo(2);
     view_ = MakeView(sequence.View(), sequence.ContentMask());
-    shown_ = sequence.Render(0);
+    shown_ = pictures[0];
   }
   RecordedRun() : writer_(folder_.Path() / "run", "", Json::MakeObject()) {}
 

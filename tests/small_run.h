@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include "lumen/base/text.h"
 #include "lumen/geometry/sim3.h"
@@ -13,6 +15,7 @@
 #include "lumen/io/sage_hdf5.h"
 #include "lumen/io/sequence_folder.h"
 #include "lumen/sim/sequence.h"
+#include "lumen/sim/sim_test_scene.h"
 
 namespace lumen {
 
@@ -27,6 +30,19 @@ inline SequenceOptions SmallRunOptions(int frames) {
   options.path.frames = frames;
   options.threads = 2;
   return options;
+}
+
+// Made once a process, its pictures as well: many cases write a run of it.
+struct SmallVideo {
+  explicit SmallVideo(int frames) : sequence(SharedAnatomy(AnatomyKind::kColon, 7), SmallRunOptions(frames)) {
+    for (int i = 0; i < frames; ++i) pictures.push_back(sequence.Render(i));
+  }
+  SimulatedSequence sequence;
+  std::vector<SimulatedFrame> pictures;
+};
+inline const SmallVideo& SharedSmallVideo(int frames) {
+  static std::map<int, SmallVideo> made;
+  return made.try_emplace(frames, frames).first->second;
 }
 
 inline Rigid3 ToMap(const Rigid3& pose) {
@@ -95,7 +111,7 @@ struct SmallRunChoice {
 // Writes the sequence with its truth to `folder`/sequence and the run to `folder`/run.
 inline std::filesystem::path WriteSmallRun(const std::filesystem::path& folder,
                                            const SmallRunChoice& choice = {}) {
-  const SimulatedSequence sequence(SmallRunOptions(choice.frames));
+  const SimulatedSequence& sequence = SharedSmallVideo(choice.frames).sequence;
   SequenceWriter truth(folder / "sequence", {"small", 30, "mm", 256, sequence.View()});
   const Camera depth_camera = sequence.View().Resized(80, 64);
   Json summary = Json::MakeObject();
@@ -113,7 +129,7 @@ inline std::filesystem::path WriteSmallRun(const std::filesystem::path& folder,
   StoredMap stored;
   const auto view = MakeView(sequence.View(), sequence.ContentMask());
   for (int i = 0; i < choice.frames; ++i) {
-    const SimulatedFrame frame = sequence.Render(i);
+    const SimulatedFrame& frame = SharedSmallVideo(choice.frames).pictures[static_cast<size_t>(i)];
     truth.WriteFrame(i, frame.image);
     truth.WriteDepth(i, frame.depth);
     const bool lost = i >= 20 && i < 24;

@@ -22,7 +22,7 @@ class SurfaceCli : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    const SimulatedSequence sequence(TrueRunOptions());
+    const SimulatedSequence& sequence = TrueSequence();
     WriteTrueRun(folder_->Path() / "run", sequence);
     SaveMesh(folder_->Path() / "model.ply", sequence.Surface());
   }
@@ -107,7 +107,7 @@ TEST_F(SurfaceCli, ARunIsRegisteredFromNothingAndItsFilesLieInTheCt) {
   EXPECT_EQ(beside.Height(), 2 * 256 + 3 * 6);
   EXPECT_NE(ReadFile(out / "trajectory.tum").substr(0, 200).find("LPS"), std::string::npos);
   const Trajectory cameras = LoadTrajectory(out / "trajectory.tum");
-  const SimulatedSequence sequence(TrueRunOptions());
+  const SimulatedSequence& sequence = TrueSequence();
   for (const int i : {0, 30, 59})
     EXPECT_LT(
         (cameras.at(static_cast<size_t>(i)).world_from_camera.Translation() - sequence.Pose(i).Translation())
@@ -116,7 +116,7 @@ TEST_F(SurfaceCli, ARunIsRegisteredFromNothingAndItsFilesLieInTheCt) {
 }
 
 TEST_F(SurfaceCli, AVolumeRegistersLikeItsMesh) {
-  const SimulatedSequence sequence(TrueRunOptions());
+  const SimulatedSequence& sequence = TrueSequence();
   const DistanceField& field = sequence.Scene().Field();
   constexpr double kVoxel = 0.5;
   Volume volume;

@@ -18,6 +18,12 @@ inline SequenceOptions TrueRunOptions(AnatomyKind kind = AnatomyKind::kNasal, in
   return options;
 }
 
+// Made once a process.
+inline const SimulatedSequence& TrueSequence() {
+  static const SimulatedSequence sequence(TrueRunOptions());
+  return sequence;
+}
+
 inline std::filesystem::path WriteTrueRun(const std::filesystem::path& folder,
                                           const SimulatedSequence& sequence, int stride = 4) {
   Json summary = Json::MakeObject();

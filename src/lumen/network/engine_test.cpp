@@ -78,8 +78,7 @@ Differences Compare(const Image<float>& a, const Image<float>& b, double unit) {
 
 TEST_P(EngineMasks, HalfPrecisionStaysNearThePlainNetwork) {
   for (NetworkSpec spec : {MakeDepthSpec(), MakeFeatureSpec()}) {
-    spec.input_width = 96;
-    spec.input_height = 64;
+    spec.input_width = spec.input_height = 64;
     const Mask mask = MakeMask(GetParam(), spec.input_width, spec.input_height);
     const RgbImage image = MakeImage(spec.input_width, spec.input_height);
     const auto tensors = MakeTensors(spec);
