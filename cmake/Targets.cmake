@@ -16,8 +16,8 @@ target_compile_options(lumen_test_flags INTERFACE -fPIC $<$<CONFIG:Release,RelWi
 if(LUMEN_WERROR)
   target_compile_options(lumen_flags INTERFACE -Werror)
 endif()
-# libFuzzer is to see which way an input goes through what reads bytes from outside, and every check is made there;
-# what computes is left alone, so that the same objects are good for the tests.
+# libFuzzer is to see which way an input goes through what reads bytes from outside; what computes is left alone, so
+# that the same objects are good for the tests.
 set(LUMEN_IS_FUZZED 0)
 if(LUMEN_BUILD_FUZZ)
   set(LUMEN_IS_FUZZED $<BOOL:$<TARGET_PROPERTY:LUMEN_FUZZED>>)
@@ -25,10 +25,11 @@ endif()
 if(LUMEN_SANITIZE)
   target_compile_options(lumen_flags INTERFACE -fsanitize=${LUMEN_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
-  # Checks at every access through a pointer, which the address sanitizer sees as well, double the time to compile;
-  # they must be named behind what they are taken from.
+  # Checks at every access through a pointer, which the address sanitizer sees as well but for the alignment, double the
+  # time to compile; they must be named behind what they are taken from.
   if(LUMEN_SANITIZE MATCHES undefined)
-    target_compile_options(lumen_flags INTERFACE $<$<NOT:${LUMEN_IS_FUZZED}>:-fno-sanitize=null,alignment,object-size,vptr,pointer-overflow>)
+    target_compile_options(lumen_flags INTERFACE -fno-sanitize=null,object-size,vptr,pointer-overflow
+                           $<$<NOT:${LUMEN_IS_FUZZED}>:-fno-sanitize=alignment>)
   endif()
   if(LUMEN_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(lumen_flags INTERFACE -Wno-tsan)  # of fences inside Boost, which has others as well
@@ -81,7 +82,7 @@ function(lumen_room name)
   if(NOT (arg_FUZZED AND LUMEN_BUILD_FUZZ))  # which is compiled otherwise
     target_precompile_headers(lumen_${name} REUSE_FROM lumen_room_headers)
   endif()
-  set_target_properties(lumen_${name} PROPERTIES UNITY_BUILD ${LUMEN_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+  set_target_properties(lumen_${name} PROPERTIES UNITY_BUILD ${LUMEN_UNITY} UNITY_BUILD_BATCH_SIZE ${LUMEN_UNITY_ROOM})
   set_property(GLOBAL APPEND PROPERTY LUMEN_ROOMS lumen_${name})
   if(LUMEN_BUILD_TESTS AND arg_TESTS)
     list(TRANSFORM arg_TEST_ROOMS PREPEND Lumen::)
@@ -120,7 +121,7 @@ function(lumen_test name)
     set(arg_HEADERS lumen_test_headers)
   endif()
   target_precompile_headers(${name} REUSE_FROM ${arg_HEADERS})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${LUMEN_UNITY} UNITY_BUILD_BATCH_SIZE 4)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${LUMEN_UNITY} UNITY_BUILD_BATCH_SIZE ${LUMEN_UNITY_TESTS})
   target_compile_definitions(${name} PRIVATE LUMEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              LUMEN_BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)

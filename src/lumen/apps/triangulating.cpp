@@ -92,7 +92,7 @@ std::optional<TriangulatedDepth> TriangulateRay(const UnifiedCamera& camera, con
 
 namespace {
 
-struct SeenFrame {
+struct DescribedFrame {
   int64_t number = 0;
   Rigid3 world_from_camera;
   Image<float> descriptors;
@@ -100,29 +100,30 @@ struct SeenFrame {
 };
 
 // Others that look the same way from places apart, as evenly spread over the distances as can be.
-std::vector<const SeenFrame*> ChoosePartners(const SeenFrame& source, const std::deque<SeenFrame>& window,
-                                             double depth, int most) {
+std::vector<const DescribedFrame*> ChoosePartners(const DescribedFrame& source,
+                                                  const std::deque<DescribedFrame>& window, double depth,
+                                                  int most) {
   constexpr double kLeast = 0.03, kMost = 0.5;  // of the depth
   constexpr double kTurn = 0.7;                 // radians
-  std::vector<std::pair<double, const SeenFrame*>> apart;
-  for (const SeenFrame& other : window) {
+  std::vector<std::pair<double, const DescribedFrame*>> apart;
+  for (const DescribedFrame& other : window) {
     const Rigid3 motion = other.world_from_camera.Inverse() * source.world_from_camera;
     const double baseline = motion.Translation().norm() / depth;
     if (baseline >= kLeast && baseline <= kMost && Eigen::AngleAxisd(motion.Rotation()).angle() < kTurn)
       apart.emplace_back(baseline, &other);
   }
   std::sort(apart.begin(), apart.end());
-  std::vector<const SeenFrame*> chosen;
+  std::vector<const DescribedFrame*> chosen;
   const size_t wanted = std::min(static_cast<size_t>(most), apart.size());
   for (size_t k = 0; k < wanted; ++k)
     chosen.push_back(apart[apart.size() * (2 * k + 1) / (2 * wanted)].second);
   return chosen;
 }
 
-std::vector<SparsePoint> TriangulateFrame(const SeenFrame& source, const std::deque<SeenFrame>& window,
-                                          const View& view, double depth,
-                                          const TriangulationOptions& options) {
-  const std::vector<const SeenFrame*> partners = ChoosePartners(source, window, depth, options.partners);
+std::vector<SparsePoint> TriangulateFrame(const DescribedFrame& source,
+                                          const std::deque<DescribedFrame>& window, const View& view,
+                                          double depth, const TriangulationOptions& options) {
+  const std::vector<const DescribedFrame*> partners = ChoosePartners(source, window, depth, options.partners);
   const auto keypoints =
       SampleKeypoints(view.eroded_mask, options.keypoints, static_cast<uint64_t>(source.number));
   std::vector<MatchSet> found(partners.size());
@@ -130,7 +131,7 @@ std::vector<SparsePoint> TriangulateFrame(const SeenFrame& source, const std::de
   matching.cycle_distance = 1;
   matching.subpixel = true;
   ParallelFor(static_cast<int64_t>(partners.size()), AvailableCores(), [&](int64_t i) {
-    const SeenFrame& other = *partners[static_cast<size_t>(i)];
+    const DescribedFrame& other = *partners[static_cast<size_t>(i)];
     found[static_cast<size_t>(i)] = MatchDescriptors({source.descriptors, source.index.get()}, keypoints,
                                                      {other.descriptors, other.index.get()}, matching);
   });
@@ -162,20 +163,20 @@ SparseDepth TriangulatePoints(const Model& model, const Camera& camera, const Ma
   engine.threads = AvailableCores();
   EnginePriors priors(model, LensView(camera, mask), engine);
   SparseDepth points;
-  std::deque<SeenFrame> window;
+  std::deque<DescribedFrame> window;
   int64_t next = 0;
   ProgressBar progress("points", frames.count);
   for (int64_t i = 0; i < frames.count; ++i) {
     for (; next < std::min(frames.count, i + options.window + 1); ++next) {
       const Rigid3* place = frames.place(next);
       if (place == nullptr) continue;
-      SeenFrame seen{next, *place, priors.ComputeFeatures({next, 0, frames.image(next)}).descriptors,
-                     nullptr};
+      DescribedFrame seen{next, *place, priors.ComputeFeatures({next, 0, frames.image(next)}).descriptors,
+                          nullptr};
       seen.index = std::make_shared<const DescriptorIndex>(seen.descriptors, view->mask);
       window.push_back(std::move(seen));
     }
     while (!window.empty() && window.front().number < i - options.window) window.pop_front();
-    for (const SeenFrame& source : window) {
+    for (const DescribedFrame& source : window) {
       if (source.number != i) continue;
       auto made = TriangulateFrame(source, window, *view, depth, options);
       if (!made.empty()) points[i] = std::move(made);

@@ -9,14 +9,14 @@ namespace lumen {
 
 namespace {
 
-constexpr double kDegrees = 180 / std::numbers::pi;
+constexpr double kDegreesPerRadian = 180 / std::numbers::pi;
 
 // |z| within which a Gaussian's tenths lie: 10, 20, … 90 %.
 constexpr std::array<double, 9> kTenths = {0.125661, 0.253347, 0.385320, 0.524401, 0.674490,
                                            0.841621, 1.036433, 1.281552, 1.644854};
 
 Eigen::Vector3d TurnDegrees(const Eigen::Quaterniond& from, const Eigen::Quaterniond& to) {
-  return kDegrees * Rigid3(from.inverse() * to, Eigen::Vector3d::Zero()).Log().tail<3>();
+  return kDegreesPerRadian * Rigid3(from.inverse() * to, Eigen::Vector3d::Zero()).Log().tail<3>();
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMaxDenseDimension = 150;
 
 // A variable without information still needs a pivot: this share of the largest diagonal entry.
-constexpr double kDiagonalFloor = 1e-6;
+constexpr double kLeastDiagonal = 1e-6;
 
 BlockLayout LayoutOf(const FactorGraph& factors, const Values& values) {
   std::vector<Key> keys;
@@ -72,7 +72,7 @@ Eigen::VectorXd NormalSystem::DampingDiagonal() const {
   const Eigen::VectorXd diagonal =
       is_dense_ ? Eigen::VectorXd(dense_.diagonal()) : Eigen::VectorXd(sparse_.diagonal());
   const double largest = diagonal.size() == 0 ? 0.0 : diagonal.maxCoeff();
-  return diagonal.cwiseMax(std::max(kDiagonalFloor * largest, 1e-12));
+  return diagonal.cwiseMax(std::max(kLeastDiagonal * largest, 1e-12));
 }
 
 std::optional<Eigen::VectorXd> NormalSystem::Solve(double damping) {

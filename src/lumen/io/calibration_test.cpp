@@ -15,7 +15,7 @@ Camera LoadText(const std::string& name, const std::string& text) {
   return LoadCalibration(folder.Path() / name);
 }
 
-std::string FaultOf(const std::string& name, const std::string& text) {
+std::string CameraFault(const std::string& name, const std::string& text) {
   try {
     LoadText(name, text);
   } catch (const InputError& error) {
@@ -66,19 +66,21 @@ TEST(Calibration, OpenCvAndRosYamlAreRead) {
 TEST(Calibration, FaultsAreNamed) {
   const std::string good =
       "[camera]\nmodel = \"pinhole\"\nwidth = 64\nheight = 48\ncx = 1\ncy = 2\nfy = 50\n";
-  EXPECT_NE(FaultOf("c.toml", good + "fx = -50\n").find("camera.fx = -50 must be positive"),
+  EXPECT_NE(CameraFault("c.toml", good + "fx = -50\n").find("camera.fx = -50 must be positive"),
             std::string::npos);
-  EXPECT_NE(FaultOf("c.toml", good).find("camera.fx is missing"), std::string::npos);
-  EXPECT_NE(FaultOf("c.toml",
-                    "[camera]\nmodel = \"pinhol\"\nwidth = 1\nheight = 1\nfx = 1\nfy = 1\ncx = 0\ncy = 0\n")
-                .find("did you mean \"pinhole\"?"),
+  EXPECT_NE(CameraFault("c.toml", good).find("camera.fx is missing"), std::string::npos);
+  EXPECT_NE(
+      CameraFault("c.toml",
+                  "[camera]\nmodel = \"pinhol\"\nwidth = 1\nheight = 1\nfx = 1\nfy = 1\ncx = 0\ncy = 0\n")
+          .find("did you mean \"pinhole\"?"),
+      std::string::npos);
+  EXPECT_NE(CameraFault("cameras.txt", "1 FOV 640 480 1 2 3 4 5\n").find("FOV is not supported"),
             std::string::npos);
-  EXPECT_NE(FaultOf("cameras.txt", "1 FOV 640 480 1 2 3 4 5\n").find("FOV is not supported"),
+  EXPECT_NE(CameraFault("cameras.txt", "1 PINHOLE 640 480 1 2\n").find("needs 4 parameters"),
             std::string::npos);
-  EXPECT_NE(FaultOf("cameras.txt", "1 PINHOLE 640 480 1 2\n").find("needs 4 parameters"), std::string::npos);
-  EXPECT_NE(FaultOf("cameras.txt", "# none\n").find("holds no camera"), std::string::npos);
-  EXPECT_NE(FaultOf("c.yaml", "hello").find("c.yaml"), std::string::npos);
-  EXPECT_NE(FaultOf("c.yaml", "").find("is empty"), std::string::npos);
+  EXPECT_NE(CameraFault("cameras.txt", "# none\n").find("holds no camera"), std::string::npos);
+  EXPECT_NE(CameraFault("c.yaml", "hello").find("c.yaml"), std::string::npos);
+  EXPECT_NE(CameraFault("c.yaml", "").find("is empty"), std::string::npos);
 }
 
 }  // namespace

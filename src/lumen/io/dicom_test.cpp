@@ -67,7 +67,7 @@ void WriteSeries(const fs::path& folder, const std::string& description, double 
 }
 
 // What loading says is wrong, or nothing.
-std::string FaultOf(const fs::path& folder) {
+std::string DicomFault(const fs::path& folder) {
   try {
     LoadVolume(folder);
   } catch (const InputError& error) {
@@ -99,7 +99,7 @@ TEST(Dicom, TwoSeriesAreListedAndOneIsChosen) {
   const TemporaryFolder folder;
   WriteSeries(folder.Path(), "lung", 1);
   WriteSeries(folder.Path(), "soft", 2);
-  const std::string fault = FaultOf(folder.Path());
+  const std::string fault = DicomFault(folder.Path());
   EXPECT_NE(fault.find("2 series"), std::string::npos) << fault;
   EXPECT_NE(fault.find("\"lung\", 5 slices"), std::string::npos) << fault;
   EXPECT_NE(fault.find("\"soft\""), std::string::npos) << fault;
@@ -150,13 +150,13 @@ class DicomFaults : public testing::Test {
     const TemporaryFolder folder;
     WriteSeries(folder.Path(), "ct", 1);
     ChangeSlices(folder.Path(), change);
-    return FaultOf(folder.Path());
+    return DicomFault(folder.Path());
   }
   static std::string AfterOne(const Change& change) {
     const TemporaryFolder folder;
     WriteSeries(folder.Path(), "ct", 1);
     ChangeSlice(folder.Path() / "ct3.dcm", change);
-    return FaultOf(folder.Path());
+    return DicomFault(folder.Path());
   }
   static void ExpectSaid(const std::string& fault, const char* what) {
     EXPECT_NE(fault.find(what), std::string::npos) << "\"" << fault << "\" does not say " << what;
@@ -210,7 +210,7 @@ TEST_F(DicomFaults, SlicesMissingDoubledOrUnevenAreRefused) {
   // Slice k is file (3 k) mod 5: file 1 is slice 2, in the middle.
   fs::rename(folder.Path() / "ct1.dcm", folder.Path() / "away");
   fs::remove(folder.Path() / "away");
-  ExpectSaid(FaultOf(folder.Path()), "missing or doubled");
+  ExpectSaid(DicomFault(folder.Path()), "missing or doubled");
   ExpectSaid(AfterOne(Set(kPosition, gdcm::VR::DS, "1\\2\\1")), "missing or doubled");
   ExpectSaid(AfterOne(Set(kPosition, gdcm::VR::DS, "1\\2\\1.8")), "missing or doubled");
 }
@@ -265,8 +265,8 @@ TEST_F(DicomFaults, ACutSliceIsRefusedWhereverItIsCut) {
   const std::string whole = ReadFile(folder.Path() / "ct3.dcm");
   for (size_t length = 0; length < whole.size(); length += 37) {
     WriteFileAtomically(folder.Path() / "ct3.dcm", whole.substr(0, length), Flush::kLater);
-    EXPECT_NE(FaultOf(folder.Path()).find("ct3.dcm: "), std::string::npos)
-        << "cut at " << length << ": " << FaultOf(folder.Path());
+    EXPECT_NE(DicomFault(folder.Path()).find("ct3.dcm: "), std::string::npos)
+        << "cut at " << length << ": " << DicomFault(folder.Path());
   }
 }
 
@@ -275,9 +275,9 @@ TEST_F(DicomFaults, WhatElseLiesInAFolderIsPassedOver) {
   WriteSeries(folder.Path(), "ct", 1);
   WriteFileAtomically(folder.Path() / "readme.txt", std::string(500, 'x'));
   ASSERT_EQ(mkfifo((folder.Path() / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(FaultOf(folder.Path()), "");
+  EXPECT_EQ(DicomFault(folder.Path()), "");
   WriteFileAtomically(folder.Path() / "junk.dcm", std::string(500, 'x'));
-  ExpectSaid(FaultOf(folder.Path()), "not a DICOM file");
+  ExpectSaid(DicomFault(folder.Path()), "not a DICOM file");
 }
 
 TEST_F(DicomFaults, AHugeSizeIsNotBelieved) {

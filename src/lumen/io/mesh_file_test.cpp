@@ -29,7 +29,7 @@ std::vector<Eigen::Vector3f> Corners(const TriangleMesh& mesh) {
   return corners;
 }
 
-std::string FaultOf(const std::string& name, const std::string& content) {
+std::string MeshFault(const std::string& name, const std::string& content) {
   const TemporaryFolder folder;
   WriteFileAtomically(folder.Path() / name, content);
   try {
@@ -121,36 +121,36 @@ TEST(MeshFile, AByteOrderMarkIsNoVertex) {
 }
 
 TEST(MeshFile, FaultsAreNamed) {
-  EXPECT_NE(FaultOf("a.ply", "nonsense\n").find("is not a PLY file"), std::string::npos);
+  EXPECT_NE(MeshFault("a.ply", "nonsense\n").find("is not a PLY file"), std::string::npos);
   EXPECT_NE(
-      FaultOf(
+      MeshFault(
           "a.ply",
           "ply\nformat binary_little_endian 1.0\nelement vertex 9000000000\nproperty float x\nend_header\nxx")
           .find("cut short"),
       std::string::npos);
-  EXPECT_NE(FaultOf("a.obj", "v 0 0 0\nf 1 2 3\n").find("names vertex 1 of 1"), std::string::npos);
-  EXPECT_NE(FaultOf("a.obj", "v 0 0 x\n").find("line 1: \"x\" is not a number"), std::string::npos);
-  EXPECT_NE(FaultOf("a.obj", "v 0 0 nan\n").find("not finite"), std::string::npos);
-  EXPECT_NE(FaultOf("a.obj", "v 0 0 0\nf 1 1 4294967297\n").find("not a vertex number"), std::string::npos);
+  EXPECT_NE(MeshFault("a.obj", "v 0 0 0\nf 1 2 3\n").find("names vertex 1 of 1"), std::string::npos);
+  EXPECT_NE(MeshFault("a.obj", "v 0 0 x\n").find("line 1: \"x\" is not a number"), std::string::npos);
+  EXPECT_NE(MeshFault("a.obj", "v 0 0 nan\n").find("not finite"), std::string::npos);
+  EXPECT_NE(MeshFault("a.obj", "v 0 0 0\nf 1 1 4294967297\n").find("not a vertex number"), std::string::npos);
   const std::string head = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\n";
   const std::string faces =
       "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n"
       "element face 1\nproperty list uchar float vertex_indices\nend_header\n0 0 0\n";
-  EXPECT_EQ(FaultOf("a.ply", faces + "3 0 0 0\n"), "");
+  EXPECT_EQ(MeshFault("a.ply", faces + "3 0 0 0\n"), "");
   for (const char* face : {"3 0 0.5 0\n", "3 0 nan 0\n", "3 0 1e300 0\n", "2.5 0 0 0\n", "nan 0 0 0\n"})
-    EXPECT_NE(FaultOf("a.ply", faces + face).find("whole number"), std::string::npos) << face;
-  EXPECT_NE(FaultOf("a.ply", head + "end_header\n0\n").find("have no y"), std::string::npos);
-  EXPECT_NE(FaultOf("a.ply", "ply\nformat binary_middle_endian 1.0\nend_header\n").find("unknown format"),
+    EXPECT_NE(MeshFault("a.ply", faces + face).find("whole number"), std::string::npos) << face;
+  EXPECT_NE(MeshFault("a.ply", head + "end_header\n0\n").find("have no y"), std::string::npos);
+  EXPECT_NE(MeshFault("a.ply", "ply\nformat binary_middle_endian 1.0\nend_header\n").find("unknown format"),
             std::string::npos);
   const std::string facet = "solid x\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 nan 0\nendsolid\n";
-  EXPECT_NE(FaultOf("a.stl", facet).find("not finite"), std::string::npos);
-  EXPECT_NE(FaultOf("a.ply", head + "property list uchar float more\nend_header\n0 1 2\n").find("a list"),
+  EXPECT_NE(MeshFault("a.stl", facet).find("not finite"), std::string::npos);
+  EXPECT_NE(MeshFault("a.ply", head + "property list uchar float more\nend_header\n0 1 2\n").find("a list"),
             std::string::npos);
-  EXPECT_NE(
-      FaultOf("a.ply", head + "element vertex 1\nproperty float x\nend_header\n0\n0\n").find("two elements"),
-      std::string::npos);
-  EXPECT_NE(FaultOf("a.stl", "short").find("cut short"), std::string::npos);
-  EXPECT_NE(FaultOf("a.xyz", "").find("not a mesh format"), std::string::npos);
+  EXPECT_NE(MeshFault("a.ply", head + "element vertex 1\nproperty float x\nend_header\n0\n0\n")
+                .find("two elements"),
+            std::string::npos);
+  EXPECT_NE(MeshFault("a.stl", "short").find("cut short"), std::string::npos);
+  EXPECT_NE(MeshFault("a.xyz", "").find("not a mesh format"), std::string::npos);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ void WriteExample(const fs::path& folder, int frames) {
   writer.Finish();
 }
 
-std::string FaultOf(const fs::path& folder) {
+std::string SequenceFault(const fs::path& folder) {
   try {
     const auto source = OpenInput(folder, {});
     while (source->Next()) {
@@ -96,7 +96,7 @@ TEST(SequenceFolder, UnfinishedFolderDoesNotLookCompleteAndGoesWithItsWriter) {
   {
     SequenceWriter writer(folder, {});
     writer.WriteFrame(0, FrameOf(0));
-    EXPECT_NE(FaultOf(folder).find("incomplete sequence folder"), std::string::npos);
+    EXPECT_NE(SequenceFault(folder).find("incomplete sequence folder"), std::string::npos);
   }
   EXPECT_FALSE(fs::exists(folder));
 }
@@ -122,7 +122,7 @@ TEST(SequenceFolder, OneThatWasKilledIsInNobodysWay) {
   const TemporaryFolder temporary;
   const fs::path folder = temporary.Path() / "seq";
   WriteAndDie(folder);
-  EXPECT_NE(FaultOf(folder).find("incomplete sequence folder"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("incomplete sequence folder"), std::string::npos);
   WriteExample(folder, 2);
   EXPECT_EQ(OpenInput(folder, {})->Info().frame_count, 2);
   EXPECT_FALSE(fs::exists(folder / ".unfinished"));
@@ -153,7 +153,7 @@ TEST(SequenceFolder, UnknownExtraFilesAreIgnored) {
   WriteExample(folder, 2);
   std::ofstream(folder / "sparse_depth.csv") << "frame,u,v,depth\n";
   std::ofstream(folder / "rgb/notes.txt") << "hello";
-  EXPECT_EQ(FaultOf(folder), "");
+  EXPECT_EQ(SequenceFault(folder), "");
 }
 
 TEST(SequenceFolder, FaultsAreNamed) {
@@ -170,48 +170,48 @@ TEST(SequenceFolder, FaultsAreNamed) {
   };
   fs::path folder = fresh();
   fs::remove(folder / "rgb/000002.png");
-  EXPECT_NE(FaultOf(folder).find("frame 000002 is missing"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("frame 000002 is missing"), std::string::npos);
 
   folder = fresh();
   fs::resize_file(folder / "rgb/000001.png", 60);
-  EXPECT_NE(FaultOf(folder).find("000001.png: "), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("000001.png: "), std::string::npos);
 
   folder = fresh();
   edit(folder, "fps", "fsp");
-  EXPECT_NE(FaultOf(folder).find("unknown key \"fsp\" (did you mean \"fps\"?)"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("unknown key \"fsp\" (did you mean \"fps\"?)"), std::string::npos);
 
   for (const char* fps : {"1e-300", "0", "-25", "1e300", "nan", "inf", "\"25\""}) {
     folder = fresh();
     edit(folder, "fps = 25.0", StrCat("fps = ", fps));
-    EXPECT_NE(FaultOf(folder).find("fps must be a number from 0.001"), std::string::npos) << fps;
+    EXPECT_NE(SequenceFault(folder).find("fps must be a number from 0.001"), std::string::npos) << fps;
   }
 
   folder = fresh();
   edit(folder, "fx = ", "fx = -");
-  EXPECT_NE(FaultOf(folder).find("must be positive"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("must be positive"), std::string::npos);
 
   folder = fresh();
   edit(folder, "units = \"mm\"", "units = \"cm\"");
-  EXPECT_NE(FaultOf(folder).find("units must be"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("units must be"), std::string::npos);
 
   folder = fresh();
   SavePng(folder / "mask.png", Mask(8, 8, 1, 255).View());
-  EXPECT_NE(FaultOf(folder).find("the mask is 8x8, the images are 16x12"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("the mask is 8x8, the images are 16x12"), std::string::npos);
 
   folder = fresh();
   SavePng(folder / "rgb/000003.png", RgbImage(5, 5, 3).View());
-  EXPECT_NE(FaultOf(folder).find("000003.png: is 5x5, not 16x12"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("000003.png: is 5x5, not 16x12"), std::string::npos);
 
   folder = fresh();
   fs::remove_all(folder / "rgb");
   fs::create_directory(folder / "rgb");
-  EXPECT_NE(FaultOf(folder).find("holds no images"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("holds no images"), std::string::npos);
 
   folder = fresh();
   std::ofstream(folder / "groundtruth.tum") << "0 0 0 0 0 0 0 nan\n";
-  EXPECT_NE(FaultOf(folder).find("groundtruth.tum: line 1"), std::string::npos);
+  EXPECT_NE(SequenceFault(folder).find("groundtruth.tum: line 1"), std::string::npos);
 
-  EXPECT_NE(FaultOf(temporary.Path() / "nowhere").find("no such file or folder"), std::string::npos);
+  EXPECT_NE(SequenceFault(temporary.Path() / "nowhere").find("no such file or folder"), std::string::npos);
 }
 
 TEST(SequenceFolder, TheRealSequenceIsRead) {

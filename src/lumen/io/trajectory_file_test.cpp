@@ -29,7 +29,7 @@ void ExpectSame(const Trajectory& a, const Trajectory& b) {
   }
 }
 
-std::string FaultOf(const std::string& text) {
+std::string TrajectoryFault(const std::string& text) {
   const TemporaryFolder folder;
   WriteFileAtomically(folder.Path() / "t.tum", text);
   try {
@@ -63,7 +63,7 @@ TEST(TrajectoryFile, ALineIsWholeHoweverLongItsNumbers) {
   const std::string line =
       FormatTumLine({1e300, Rigid3(Eigen::Quaterniond::Identity(), {-1e-300, 1e300, 1})});
   EXPECT_EQ(line.back(), '\n');
-  EXPECT_EQ(FaultOf(line), "");
+  EXPECT_EQ(TrajectoryFault(line), "");
 }
 
 // COLMAP knows no unified camera: what is written is its fisheye, and shows the same.
@@ -83,17 +83,21 @@ TEST(TrajectoryFile, AWideViewGoesToColmapAsAFisheye) {
 }
 
 TEST(TrajectoryFile, FaultsNameTheLine) {
-  EXPECT_NE(FaultOf("0 0 0 0 0 0 0 1\n1 nan 0 0 0 0 0 1\n").find("line 2: holds a number that is not finite"),
+  EXPECT_NE(TrajectoryFault("0 0 0 0 0 0 0 1\n1 nan 0 0 0 0 0 1\n")
+                .find("line 2: holds a number that is not finite"),
             std::string::npos);
-  EXPECT_NE(FaultOf("0 0 0 0 0 0 0 2\n").find("line 1: the quaternion's length is 2"), std::string::npos);
-  EXPECT_NE(FaultOf("1 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n").find("line 2: time goes backwards"),
+  EXPECT_NE(TrajectoryFault("0 0 0 0 0 0 0 2\n").find("line 1: the quaternion's length is 2"),
             std::string::npos);
-  EXPECT_NE(FaultOf("0 0 0 0 0 0 0 x\n").find("\"x\" is not a number"), std::string::npos);
-  EXPECT_NE(FaultOf("0 0 0\n").find("3 columns"), std::string::npos);
-  EXPECT_NE(FaultOf("0 0 0 0 0 0 0 1\n1 0 0 0 0 0 1\n").find("line 2: 7 columns, not 8"), std::string::npos);
-  EXPECT_NE(FaultOf("# nothing\n").find("holds no poses"), std::string::npos);
-  EXPECT_NE(FaultOf("1 0 0 0 0 2 0 0 0 0 1 0\n").find("not a rotation"), std::string::npos);
-  EXPECT_NE(FaultOf("1e200 1e200 0 0 -1e200 1e200 0 0 0 0 1 0\n").find("not a rotation"), std::string::npos)
+  EXPECT_NE(TrajectoryFault("1 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n").find("line 2: time goes backwards"),
+            std::string::npos);
+  EXPECT_NE(TrajectoryFault("0 0 0 0 0 0 0 x\n").find("\"x\" is not a number"), std::string::npos);
+  EXPECT_NE(TrajectoryFault("0 0 0\n").find("3 columns"), std::string::npos);
+  EXPECT_NE(TrajectoryFault("0 0 0 0 0 0 0 1\n1 0 0 0 0 0 1\n").find("line 2: 7 columns, not 8"),
+            std::string::npos);
+  EXPECT_NE(TrajectoryFault("# nothing\n").find("holds no poses"), std::string::npos);
+  EXPECT_NE(TrajectoryFault("1 0 0 0 0 2 0 0 0 0 1 0\n").find("not a rotation"), std::string::npos);
+  EXPECT_NE(TrajectoryFault("1e200 1e200 0 0 -1e200 1e200 0 0 0 0 1 0\n").find("not a rotation"),
+            std::string::npos)
       << "nor if its squares are beyond numbers";
 }
 

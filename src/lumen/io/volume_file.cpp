@@ -197,7 +197,7 @@ std::string FormatVoxels(const Volume& volume) {
 
 namespace {
 
-const DicomModule* Module() {
+const DicomModule* GdcmModule() {
   static const DicomModule* const module = [] {
     const auto entry =
         reinterpret_cast<const DicomModule* (*)()>(FindModuleEntry("lumen_gdcm", kDicomModuleEntry));
@@ -249,7 +249,7 @@ void ReceiveVolume(RecordReader& in, Volume& volume, std::string& at) {
 }
 
 Volume LoadDicom(const fs::path& path, const VolumeOptions& options) {
-  const DicomModule* module = Module();
+  const DicomModule* module = GdcmModule();
   if (module == nullptr) throw InputError(path, "reading DICOM needs Lumen's GDCM module, which is not here");
   Volume volume;
   std::string at = path.string();
@@ -279,7 +279,7 @@ Volume LoadByEnding(const fs::path& path) {
 
 }  // namespace
 
-bool HaveDicom() { return Module() != nullptr; }
+bool HaveDicom() { return GdcmModule() != nullptr; }
 
 Volume LoadVolume(const fs::path& path, const VolumeOptions& options) {
   if (!fs::exists(path)) throw InputError(path, "no such file or folder");

@@ -26,7 +26,7 @@ Volume MakeVolume() {
   return volume;
 }
 
-std::string FaultOf(const std::string& name, const std::string& content) {
+std::string VolumeFault(const std::string& name, const std::string& content) {
   const TemporaryFolder folder;
   WriteFileAtomically(folder.Path() / name, content);
   try {
@@ -121,27 +121,28 @@ TEST(VolumeFile, NiftiQuaternionIsUnderstood) {
 
 TEST(VolumeFile, FaultsAreNamed) {
   const std::string nifti = volume_formats::FormatNifti(MakeVolume());
-  EXPECT_NE(FaultOf("a.nii", nifti.substr(0, 300)).find("cut short"), std::string::npos);
-  EXPECT_NE(FaultOf("a.nii", nifti.substr(0, 380)).find("cut short"), std::string::npos);
-  EXPECT_NE(FaultOf("a.nii", std::string(400, 'x')).find("not a NIfTI"), std::string::npos);
-  EXPECT_NE(FaultOf("a.nrrd", "NRRD0004\ntype: short\ndimension: 3\nsizes: 4 3 2\nencoding: raw\n\n")
+  EXPECT_NE(VolumeFault("a.nii", nifti.substr(0, 300)).find("cut short"), std::string::npos);
+  EXPECT_NE(VolumeFault("a.nii", nifti.substr(0, 380)).find("cut short"), std::string::npos);
+  EXPECT_NE(VolumeFault("a.nii", std::string(400, 'x')).find("not a NIfTI"), std::string::npos);
+  EXPECT_NE(VolumeFault("a.nrrd", "NRRD0004\ntype: short\ndimension: 3\nsizes: 4 3 2\nencoding: raw\n\n")
                 .find("spacing"),
             std::string::npos);
-  EXPECT_NE(FaultOf("a.mha", "NDims = 3\nDimSize = 4 3 2\nElementType = MET_SHORT\nElementDataFile = LOCAL\n")
-                .find("spacing"),
-            std::string::npos);
-  EXPECT_NE(FaultOf("a.mha", "NDims = 3\n").find("elementdatafile"), std::string::npos);
-  EXPECT_NE(FaultOf("a.xyz", "").find("no model Lumen knows"), std::string::npos);
+  EXPECT_NE(
+      VolumeFault("a.mha", "NDims = 3\nDimSize = 4 3 2\nElementType = MET_SHORT\nElementDataFile = LOCAL\n")
+          .find("spacing"),
+      std::string::npos);
+  EXPECT_NE(VolumeFault("a.mha", "NDims = 3\n").find("elementdatafile"), std::string::npos);
+  EXPECT_NE(VolumeFault("a.xyz", "").find("no model Lumen knows"), std::string::npos);
   std::string flat = nifti;
   for (size_t at = 280; at < 328; ++at) flat[at] = 0;
-  EXPECT_NE(FaultOf("a.nii", flat).find("spacing"), std::string::npos);
+  EXPECT_NE(VolumeFault("a.nii", flat).find("spacing"), std::string::npos);
 }
 
 TEST(VolumeFile, NiftiIsNeverGuessed) {
   const auto fault = [](size_t at, auto value) {
     std::string bytes = volume_formats::FormatNifti(MakeVolume());
     std::memcpy(bytes.data() + at, &value, sizeof(value));
-    return FaultOf("a.nii", bytes);
+    return VolumeFault("a.nii", bytes);
   };
   for (const float offset : {0.0F, -1.0F, 100.0F, 352.5F, 1e30F, std::nanf(""), HUGE_VALF})
     EXPECT_NE(fault(108, offset).find("vox_offset"), std::string::npos) << offset;
@@ -158,14 +159,14 @@ TEST(VolumeFile, VoxelsThatAreNoNumbersAreRefused) {
   const std::string head = "NDims = 3\nDimSize = 2 2 2\nElementSpacing = 1 1 1\nElementType = MET_FLOAT\n";
   std::vector<float> values(8, 1);
   const auto bytes = [&] { return std::string(reinterpret_cast<const char*>(values.data()), 32); };
-  EXPECT_EQ(FaultOf("a.mha", head + "ElementDataFile = LOCAL\n" + bytes()), "");
+  EXPECT_EQ(VolumeFault("a.mha", head + "ElementDataFile = LOCAL\n" + bytes()), "");
   values[3] = std::nanf("");
-  EXPECT_NE(FaultOf("a.mha", head + "ElementDataFile = LOCAL\n" + bytes()).find("no numbers"),
+  EXPECT_NE(VolumeFault("a.mha", head + "ElementDataFile = LOCAL\n" + bytes()).find("no numbers"),
             std::string::npos);
   std::string scaled = volume_formats::FormatNifti(MakeVolume());
   const float slope = 3e38F;
   std::memcpy(scaled.data() + 112, &slope, sizeof(slope));
-  EXPECT_NE(FaultOf("a.nii", scaled).find("no numbers"), std::string::npos)
+  EXPECT_NE(VolumeFault("a.nii", scaled).find("no numbers"), std::string::npos)
       << "nor what a scale makes of them";
 }
 
@@ -173,24 +174,24 @@ TEST(VolumeFile, VoxelsThatAreNoNumbersAreRefused) {
 TEST(VolumeFile, PackedDataIsNeverMoreThanItsHeaderSays) {
   std::string bytes = volume_formats::FormatNifti(MakeVolume());
   const std::string zeros(size_t{100} << 20, '\0');
-  EXPECT_NE(FaultOf("a.nii.gz", Gzip(bytes + zeros)).find("far more"), std::string::npos);
+  EXPECT_NE(VolumeFault("a.nii.gz", Gzip(bytes + zeros)).find("far more"), std::string::npos);
   for (size_t at = 42; at < 48; at += 2) {
     const int16_t side = 600;
     std::memcpy(bytes.data() + at, &side, 2);
   }
-  EXPECT_NE(FaultOf("a.nii.gz", Gzip(bytes)).find("cut short"), std::string::npos);
+  EXPECT_NE(VolumeFault("a.nii.gz", Gzip(bytes)).find("cut short"), std::string::npos);
   for (size_t at = 42; at < 48; at += 2) {
     const int16_t side = 4000;
     std::memcpy(bytes.data() + at, &side, 2);
   }
-  EXPECT_NE(FaultOf("a.nii.gz", Gzip(bytes)).find("too many"), std::string::npos);
+  EXPECT_NE(VolumeFault("a.nii.gz", Gzip(bytes)).find("too many"), std::string::npos);
 }
 
 TEST(VolumeFile, HeadersNameNoFilesElsewhere) {
   for (const char* file : {"/dev/zero", "/etc/passwd", "../a.raw", "x/../../a.raw"}) {
-    EXPECT_NE(FaultOf("a.mhd", StrCat("NDims = 3\nDimSize = 4 3 2\nElementSpacing = 1 2 3\nElementType = "
-                                      "MET_SHORT\nElementDataFile = ",
-                                      file, "\n"))
+    EXPECT_NE(VolumeFault("a.mhd", StrCat("NDims = 3\nDimSize = 4 3 2\nElementSpacing = 1 2 3\nElementType = "
+                                          "MET_SHORT\nElementDataFile = ",
+                                          file, "\n"))
                   .find("not beside it"),
               std::string::npos)
         << file;
@@ -202,7 +203,7 @@ TEST(VolumeFile, TextHeadersAreNeverGuessed) {
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string text = nrrd;
     text.replace(text.find(from), from.size(), to);
-    return FaultOf("a.nrrd", text);
+    return VolumeFault("a.nrrd", text);
   };
   EXPECT_EQ(changed("endian: little", "endian: little"), "");
   EXPECT_NE(changed("endian: little\n", "").find("endian"), std::string::npos);
@@ -216,7 +217,7 @@ TEST(VolumeFile, TextHeadersAreNeverGuessed) {
   const std::string meta = volume_formats::FormatMetaImage(MakeVolume());
   const auto with = [&](const std::string& line) {
     std::string text = meta;
-    return FaultOf("a.mha", text.insert(text.find("NDims"), line + "\n"));
+    return VolumeFault("a.mha", text.insert(text.find("NDims"), line + "\n"));
   };
   EXPECT_EQ(with("HeaderSize = 0"), "");
   EXPECT_NE(with("HeaderSize = 100").find("headersize"), std::string::npos);

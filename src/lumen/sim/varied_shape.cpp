@@ -14,7 +14,7 @@ using Eigen::Vector3f;
 
 namespace {
 
-constexpr int kWaves = 2;          // of the shift, long and short
+constexpr int kShiftWaves = 2;     // of the shift, long and short
 constexpr int kUnwarpRounds = 40;  // of a fixed point that moves by less than half each time
 constexpr int kPlacingTries = 1500;
 constexpr float kEntryRoom = 1.8F;  // clearances of room that the entry needs, its grid being coarse
@@ -50,7 +50,7 @@ class SmoothMap {
 
   Vector3f Shift(const Vector3f& p, Matrix3f* slope) const {
     Vector3f shift = Vector3f::Zero();
-    for (int w = 0; w < kWaves; ++w) {
+    for (int w = 0; w < kShiftWaves; ++w) {
       const Wave& wave = waves_[static_cast<size_t>(w)];
       for (int axis = 0; axis < 3; ++axis) {
         // Parts of one repeating noise that are far from each other.
@@ -93,7 +93,7 @@ class SmoothMap {
   Vector3f centre_;
   Matrix3f linear_, inverse_;
   float volume_ = 1, largest_ = 1;
-  std::array<Wave, kWaves> waves_;
+  std::array<Wave, kShiftWaves> waves_;
 };
 
 // A round rod that grows thicker or thinner along its way.

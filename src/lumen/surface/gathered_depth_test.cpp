@@ -14,7 +14,7 @@ namespace lumen {
 namespace {
 
 // A wall at z = 10 with a fold before it at z = 6 that covers x < 0, as a camera at `place` sees it.
-struct World {
+struct DepthWorld {
   static constexpr double kWall = 10, kFold = 6;
 
   static UnifiedCamera CameraOf(int width) {
@@ -32,7 +32,8 @@ struct World {
     for (int y = 0; y < view.image.Height(); ++y) {
       for (int x = 0; x < view.image.Width(); ++x) {
         const double depth = DepthAt(place, fine.RayAtUnitDepth(x, y));
-        for (int c = 0; c < 3; ++c) view.image(x, y, c) = static_cast<uint8_t>(6000 / (depth * depth));
+        for (int c = 0; c < 3; ++c)
+          view.image(x, y, c) = static_cast<uint8_t>(std::min(255.0, 6000 / (depth * depth)));
       }
     }
     return view;
@@ -54,7 +55,7 @@ TEST(WeightedMiddle, TakesTheValueThatHalfTheWeightLiesBelow) {
 }
 
 TEST(SeenDepth, IsWhatTheOtherCameraWouldHaveSeen) {
-  const DepthView here = World::Look({0, 0, 0}, 80), there = World::Look({0.4, -0.2, 1.5}, 80);
+  const DepthView here = DepthWorld::Look({0, 0, 0}, 80), there = DepthWorld::Look({0.4, -0.2, 1.5}, 80);
   const SeenDepth seen = SeeFrom(here, there, 1.12);
   int compared = 0, wrong = 0;
   for (int y = 0; y < 64; ++y) {
@@ -71,7 +72,7 @@ TEST(SeenDepth, IsWhatTheOtherCameraWouldHaveSeen) {
 }
 
 TEST(SeenDepth, DrawsNothingThatIsBehindTheCameraOrFacesAway) {
-  const DepthView here = World::Look({0, 0, 0}, 80);
+  const DepthView here = DepthWorld::Look({0, 0, 0}, 80);
   DepthView there = here;
   there.world_from_camera =
       Rigid3(Eigen::Quaterniond(Eigen::AngleAxisd(M_PI, Eigen::Vector3d::UnitY())), {0, 0, 0});
@@ -126,7 +127,7 @@ TEST(EnlargedDepth, LeavesWhatIsUnknown) {
 TEST(GatheredDepth, IsNearerToTheTruthThanEachViewIsAlone) {
   std::vector<DepthView> looks;
   for (int i = 0; i < 9; ++i) {
-    DepthView view = World::Look({0.05 * i - 0.2, 0.02 * i, 0.1 * i}, 80);
+    DepthView view = DepthWorld::Look({0.05 * i - 0.2, 0.02 * i, 0.1 * i}, 80);
     const float error = 1 + 0.01F * static_cast<float>((i * 4) % 9 - 4);
     for (float& depth : std::span(view.depth.Data(), view.depth.Size())) depth *= error;
     looks.push_back(std::move(view));
@@ -138,7 +139,8 @@ TEST(GatheredDepth, IsNearerToTheTruthThanEachViewIsAlone) {
   GatherDepths(list, {}, 2, [&](int i, const DepthView& gathered) {
     EXPECT_EQ(i, next++);
     ASSERT_EQ(gathered.depth.Width(), 160);
-    const DepthView truth = World::Look(looks[static_cast<size_t>(i)].world_from_camera.Translation(), 160);
+    const DepthView truth =
+        DepthWorld::Look(looks[static_cast<size_t>(i)].world_from_camera.Translation(), 160);
     EXPECT_EQ(gathered.camera, truth.camera);
     for (int y = 8; y < 120; ++y) {
       for (int x = 8; x < 152; ++x) {
@@ -154,7 +156,7 @@ TEST(GatheredDepth, IsNearerToTheTruthThanEachViewIsAlone) {
 }
 
 TEST(GatheredDepth, StaysAsItIsWithoutPicturesOrOthers) {
-  DepthView alone = World::Look({0, 0, 0}, 80);
+  DepthView alone = DepthWorld::Look({0, 0, 0}, 80);
   alone.image = {};
   GatherDepths({1, [&](int) { return alone; }}, {}, 1, [&](int, const DepthView& gathered) {
     EXPECT_EQ(gathered.depth, alone.depth);
@@ -164,12 +166,13 @@ TEST(GatheredDepth, StaysAsItIsWithoutPicturesOrOthers) {
 
 TEST(AgreedDepth, IsWhatMostMapsSayFromAnywhere) {
   std::vector<DepthView> views;
-  for (const double x : {-0.4, -0.2, 0.2, 0.4, 0.6}) views.push_back(World::Look({x, 0.1 * x, 0.2 * x}, 80));
+  for (const double x : {-0.4, -0.2, 0.2, 0.4, 0.6})
+    views.push_back(DepthWorld::Look({x, 0.1 * x, 0.2 * x}, 80));
   // One of them is wrong by a third.
   for (size_t i = 0; i < views[2].depth.Size(); ++i) views[2].depth.Data()[i] *= 1.33F;
   std::vector<const DepthView*> maps;
   for (const DepthView& view : views) maps.push_back(&view);
-  const DepthView here = World::Look({0.05, -0.05, 0.3}, 80);
+  const DepthView here = DepthWorld::Look({0.05, -0.05, 0.3}, 80);
   const DepthImage agreed = AgreeOnDepth(here.camera, 80, 64, here.world_from_camera, maps);
   int known = 0, wrong = 0;
   for (size_t i = 0; i < agreed.Size(); ++i) {
@@ -191,7 +194,7 @@ TEST(AgreedDepth, IsWhatMostMapsSayFromAnywhere) {
 
 TEST(AgreedDepth, NearestViewsStandCloseAndLookTheSameWay) {
   std::vector<DepthView> views;
-  for (const double x : {3.0, 0.1, 1.0}) views.push_back(World::Look({x, 0, 0}, 8));
+  for (const double x : {3.0, 0.1, 1.0}) views.push_back(DepthWorld::Look({x, 0, 0}, 8));
   views.push_back(views[1]);
   views.back().world_from_camera =
       Rigid3(Eigen::Quaterniond(Eigen::AngleAxisd(M_PI, Eigen::Vector3d::UnitY())), {0, 0, 0});

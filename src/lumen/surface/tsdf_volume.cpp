@@ -18,7 +18,7 @@ using Eigen::Vector3i;
 
 namespace {
 
-constexpr int kSide = TsdfVolume::kBlock + 1;
+constexpr int kBlockSide = TsdfVolume::kBlock + 1;
 // Of the sigma of the views that were fused, what is left in the surface: they err alike
 // (docs/uncertainty.md).
 constexpr float kFusedSigma = 0.87F;
@@ -234,9 +234,9 @@ TsdfVolume::Neighbourhood TsdfVolume::Gather(const Block& block) const {
   }
   Neighbourhood nodes{};
   size_t node = 0;
-  for (int z = 0; z < kSide; ++z) {
-    for (int y = 0; y < kSide; ++y) {
-      for (int x = 0; x < kSide; ++x, ++node) {
+  for (int z = 0; z < kBlockSide; ++z) {
+    for (int y = 0; y < kBlockSide; ++y) {
+      for (int x = 0; x < kBlockSide; ++x, ++node) {
         const Block* holder = around[x / kBlock + 2 * (y / kBlock) + 4 * (z / kBlock)];
         const int inner = ((z % kBlock) * kBlock + y % kBlock) * kBlock + x % kBlock;
         nodes[node] = holder != nullptr ? &holder->voxels[static_cast<size_t>(inner)] : nullptr;
@@ -309,7 +309,7 @@ void TsdfVolume::ExtractBlock(const Block& block, const Vector3i& low, double le
         std::array<const Voxel*, 8> voxels{};
         bool seen = true;
         for (int i = 0; i < 8 && seen; ++i) {
-          const int node = ((z + (i >> 2 & 1)) * kSide + y + (i >> 1 & 1)) * kSide + x + (i & 1);
+          const int node = ((z + (i >> 2 & 1)) * kBlockSide + y + (i >> 1 & 1)) * kBlockSide + x + (i & 1);
           const Voxel* voxel = nodes[static_cast<size_t>(node)];
           seen = voxel != nullptr && static_cast<double>(voxel->weight) > least_weight;
           voxels[static_cast<size_t>(i)] = voxel;
